@@ -1,0 +1,1 @@
+"""Protocols between the engine and the world; their prose states what an adapter guarantees."""

@@ -1,0 +1,1 @@
+"""Plain SQL, one module of free functions per aggregate; it decides nothing."""
