@@ -20,7 +20,7 @@ LEAKS = {
         r"(?<![\w.:~}/-])/(?:work|root|tmp|home|Users|opt|mnt)/[\w.-]|(?i:[a-z]:\\+users\\)",
     ),
     "the host of a package registry": re.compile(r"(?i:\b(?:pypi|npmjs|pythonhosted)\.(?:org|com|io)\b)"),
-    "an index option": re.compile(r"--(?:extra-)?index-url\b|--find-links\b"),
+    "an index option": re.compile(r"-{2}(?:(?:extra-)?index-url|find-links)\b"),
     "a private key": re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----"),
     "a token": re.compile(
         r"\b(?:AKIA[0-9A-Z]{16}|gh[pousr]_\w{36}|xox[abprs]-[\w-]{10,}|sk-[A-Za-z0-9_-]{24,}|dapi[0-9a-f]{32})\b",
