@@ -24,7 +24,7 @@ OUTSIDE_MODULES = {
     *("sqlite3", "psycopg", "aio_pika", "httpx"),
     *("asyncio", "concurrent", "multiprocessing", "selectors", "signal", "subprocess", "threading"),
     *("ftplib", "http", "smtplib", "socket", "socketserver", "ssl", "urllib"),
-    *("fileinput", "glob", "logging", "os", "pathlib", "shutil", "sys", "tempfile"),
+    *("fileinput", "glob", "logging", "os", "pathlib", "shutil", "tempfile"),
     *("random", "secrets", "time", "uuid"),
 }
 OUTSIDE_CALLS = {"breakpoint", "input", "open", "print"}
