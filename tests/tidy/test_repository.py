@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.tidy import frozen, honesty, leaks, prose, purity, size
+from tests.tidy import frozen, honesty, leaks, locks, prose, purity, size
 from tests.tidy.tree import ROOT, Rule, is_checkout
 
 RULES: list[Rule] = [
@@ -26,6 +26,7 @@ RULES: list[Rule] = [
     prose.lost_commands,
     prose.lost_paths,
     frozen.thawed_migrations,
+    locks.stale_locks,
 ]
 
 
