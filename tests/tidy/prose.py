@@ -29,8 +29,8 @@ def module_headers(root: Path) -> list[str]:
     """Find modules without a header that says, in sentences, what they are."""
     found: list[str] = []
     for path in modules(root, "src", "tests", "bench"):
-        header = (ast.get_docstring(parsed(path)) or "").strip()
-        if not header.endswith((".", ":", "!", "?")):
+        opening = (ast.get_docstring(parsed(path)) or "").strip().split("\n\n", 1)[0]
+        if not opening.endswith((".", ":", "!", "?")):
             found.append(finding(root, path, 1, "open with a docstring: what this is, why, what it must not know"))
     return found
 
