@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-# The outermost frames, around foreign code and around a round of the relay, outlive whatever is thrown: one handler each.
+# The outermost frames, around foreign code and around a round of the relay, outlive whatever is thrown.
 BROAD_HANDLERS = {"src/tminus/workers/child/boundary.py": 1, "src/tminus/engine/relay.py": 1}
 
 SILENCED_TYPE = re.compile(r"#\s*(?:type:\s*ignore|mypy:|pyright:\s*(?!ignore\[)|ruff:\s*noqa)")
