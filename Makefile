@@ -21,9 +21,8 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 LOCK := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate $(LOCK_FLAGS)
 
-# Machines behind a proxy of their own have its certificate in the system's store; uv has two names for asking there.
+# A machine behind a proxy of its own has the proxy's certificate in the system's store, where pip looks as well.
 export UV_SYSTEM_CERTS := 1
-export UV_NATIVE_TLS := 1
 
 .PHONY: check format-check lint mypy pyright imports tidy test simulate bench-store format freeze lock clean
 

@@ -64,6 +64,16 @@ def broken_links(root: Path) -> list[str]:
     return found
 
 
+def orphan_pages(root: Path) -> list[str]:
+    """Find pages that no other page leads to, so that nobody finds them."""
+    reached: set[Path] = set()
+    for page in pages(root):
+        targets = (target.partition("#")[0] for target in LINK.findall(page.read_text(encoding="utf-8")))
+        reached |= {(page.parent / target).resolve() for target in targets if target} - {page.resolve()}
+    lost = [page for page in sorted((root / "docs").rglob("*.md")) if page.resolve() not in reached]
+    return [finding(root, page, 1, "no page leads here: link it from docs/README.md") for page in lost]
+
+
 def code_spans(text: str) -> Iterator[re.Match[str]]:
     """Yield what a page sets as code: fenced blocks, then inline spans outside of them."""
     yield from FENCE.finditer(text)

@@ -31,6 +31,14 @@ def test_a_link_to_a_heading_that_is_gone_is_found(tmp_path: Path, write: Write)
     assert prose.broken_links(tmp_path) == ["docs/one.md:3: the link '#gone' leads nowhere"]
 
 
+def test_a_page_that_nothing_leads_to_is_found(tmp_path: Path, write: Write) -> None:
+    write("README.md", "[docs](docs/README.md)\n")
+    write("docs/README.md", "[one](how/one.md#start)\n")
+    write("docs/how/one.md", "# start\n")
+    write("docs/how/two.md", "[itself](two.md)\n")
+    assert prose.orphan_pages(tmp_path) == ["docs/how/two.md:1: no page leads here: link it from docs/README.md"]
+
+
 def test_a_command_that_is_gone_is_found(tmp_path: Path, write: Write) -> None:
     write("Makefile", "X := 1\ncheck: lint\n\nlint type-check:\n\ttrue\n")
     write("src/tminus/runbook/__main__.py", "")

@@ -23,6 +23,7 @@ RULES: list[Rule] = [
     honesty.dialect_branches,
     prose.module_headers,
     prose.broken_links,
+    prose.orphan_pages,
     prose.lost_commands,
     prose.lost_paths,
     frozen.thawed_migrations,
