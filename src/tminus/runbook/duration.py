@@ -11,6 +11,7 @@ import re
 from typing import Final
 
 from tminus.domain.errors import TminusError
+from tminus.runbook.wording import quoted
 
 UNITS_S: Final[dict[str, float]] = {"d": 86_400.0, "h": 3_600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
 LONGEST_S: Final = 3_650 * 86_400.0
@@ -26,19 +27,19 @@ def parse_duration(text: str, *, zero: bool = False) -> float:
     """Return the seconds that `text` says; zero is refused unless `zero`, and so is more than ten years."""
     match = _SHAPE.fullmatch(text) if text else None
     if match is None:
-        raise TminusError("E206", f'"{text[:40]}" is not a duration', hint=_hint(text))
+        raise TminusError("E206", f"{quoted(text)} is not a duration", hint=_hint(text))
     seconds = 0.0
     for digits, unit_s in zip(match.groups(), UNITS_S.values(), strict=True):
         if digits is None:
             continue
         if len(digits.lstrip("0")) > _MOST_DIGITS:
-            raise TminusError("E207", f'"{text[:40]}" is longer than ten years', hint="at most 3650d")
+            raise TminusError("E207", f"{quoted(text)} is longer than ten years", hint="at most 3650d")
         seconds += int(digits) * unit_s
     seconds = round(seconds, 3)
     if seconds > LONGEST_S:
-        raise TminusError("E207", f'"{text[:40]}" is longer than ten years', hint="at most 3650d")
+        raise TminusError("E207", f"{quoted(text)} is longer than ten years", hint="at most 3650d")
     if seconds == 0 and not zero:
-        raise TminusError("E207", f'"{text[:40]}" is no time at all', hint="must be more than zero")
+        raise TminusError("E207", f"{quoted(text)} is no time at all", hint="must be more than zero")
     return seconds
 
 
@@ -61,5 +62,5 @@ def _hint(text: str) -> str:
         return f"a number needs a unit: {text[:20]}s, {text[:20]}m or {text[:20]}h?"
     slim = re.sub(r"\s+", "", text).lower()
     if slim != text and slim and _SHAPE.fullmatch(slim):
-        return f'did you mean "{slim[:40]}"?'
+        return f"did you mean {quoted(slim)}?"
     return _FORMS

@@ -2,8 +2,8 @@
 
 `d` are calendar days in the runbook's zone, so that 22:00 stays 22:00 across a clock change; `h m s` are elapsed time.
 The calendar part goes first, then the elapsed part. Both numbers are positive before T-0 and negative after it, like
-the stored `offset_minutes`. A phase's due time is computed once from this and then wins; the minutes are for reading and
-ordering. This module must not know the present.
+the stored `offset_minutes`. A phase's due time is computed once from this and then wins; the minutes are for reading
+and ordering. This module must not know the present.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Final
 
 from tminus.domain.errors import TminusError
 from tminus.domain.instant import FIRST, LAST, Instant, plus, to_datetime
+from tminus.runbook.wording import quoted
 from tminus.runbook.zones import local_time, wall_to_instant, zone_of
 
 __all__ = ["Offset", "local_time"]
@@ -42,7 +43,7 @@ class Offset:
             return cls(0, 0)
         match = _SHAPE.fullmatch(text)
         if match is None or not any(match.groups()[1:]):
-            raise TminusError("E208", f'"{text[:40]}" is not an offset', hint=_hint(text))
+            raise TminusError("E208", f"{quoted(text)} is not an offset", hint=_hint(text))
         if any(len((digits or "").lstrip("0")) > _MOST_DIGITS for digits in match.groups()[1:]):
             raise _too_far(text)
         days, hours, minutes, seconds = (int(digits or 0) for digits in match.groups()[1:])
@@ -50,7 +51,7 @@ class Offset:
         if days * 86_400 + elapsed > FARTHEST_DAYS * 86_400:
             raise _too_far(text)
         if not days and not elapsed:
-            raise TminusError("E208", f'"{text[:40]}" is zero', hint="write T-0")
+            raise TminusError("E208", f"{quoted(text)} is zero", hint="write T-0")
         sign = 1 if match[1] == "-" else -1
         return cls(sign * days, sign * elapsed)
 
@@ -89,7 +90,7 @@ class Offset:
 
 
 def _too_far(text: str) -> TminusError:
-    return TminusError("E209", f'"{text[:40]}" is more than ten years from T-0', hint="at most 3650d")
+    return TminusError("E209", f"{quoted(text)} is more than ten years from T-0", hint="at most 3650d")
 
 
 def _hint(text: str) -> str:
@@ -99,5 +100,5 @@ def _hint(text: str) -> str:
     if repaired in {"T+0", "T-0d", "T-0h", "T-0m", "T-0s", "T", "T-", "T0"}:
         return "write T-0"
     if repaired != text and (match := _SHAPE.fullmatch(repaired)) and any(match.groups()[1:]):
-        return f'did you mean "{repaired[:40]}"?'
+        return f"did you mean {quoted(repaired)}?"
     return _FORMS

@@ -88,7 +88,7 @@ def as_text(value: object) -> str:
 
 @final
 class Text:
-    """One compiled string. `names` are what it asks for, each once; `whole` is the name if the string is nothing else."""
+    """One compiled string. `names` are what it asks for, each once; `whole` is the name if there is nothing else."""
 
     __slots__ = ("_asked", "_pattern", "_place", "constant", "names", "source", "whole")
 

@@ -2,7 +2,8 @@
 
 A wall-clock time may not exist (a clock jumped over it) or exist twice (a clock was set back). Both have one answer
 here: the first valid instant after a gap, the earlier of two, each with a note for whoever asked. Zones are IANA names
-only: an abbreviation or the machine's own zone would mean something else elsewhere. This module must not know the present.
+only: an abbreviation or the machine's own zone would mean something else elsewhere. This module must not know the
+present.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 from tminus.domain.errors import TminusError
 from tminus.domain.instant import Instant, from_datetime
-from tminus.runbook.likeness import did_you_mean
+from tminus.runbook.wording import did_you_mean, quoted
 
 _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_+\-]*(?:/[A-Za-z0-9_+\-]+){0,2}")
 _LOCAL: Final = frozenset({"localtime", "Factory", "posixrules"})
@@ -34,7 +35,7 @@ def zone_of(name: str) -> ZoneInfo:
         except (ZoneInfoNotFoundError, OSError, ValueError):
             pass  # The one error below says the same for every way in which a name can be unknown.
     hint = did_you_mean(name, sorted(available_timezones() - _LOCAL)) or "use an IANA name such as Europe/Berlin or UTC"
-    raise TminusError("E222", f'unknown time zone "{name[:60]}"', hint=hint)
+    raise TminusError("E222", f"unknown time zone {quoted(name)}", hint=hint)
 
 
 @lru_cache(maxsize=256)
@@ -71,14 +72,14 @@ def local_time(text: str, zone: str) -> tuple[Instant, str | None]:
         bare, zone = named[1], named[2]
     hint = "write 2026-12-04, 2026-12-04 22:00 or 2026-12-04T22:00:00+01:00"
     if not _TIME_SHAPE.fullmatch(bare):
-        raise TminusError("E240", f'"{text[:60]}" is not a time', hint=hint)
+        raise TminusError("E240", f"{quoted(text)} is not a time", hint=hint)
     try:
         moment = datetime.fromisoformat(re.sub(r"\s(?=[Z+-])", "", bare).replace(",", "."))
         if moment.tzinfo is None:
             return wall_to_instant(moment, zone)
         return from_datetime(moment), None
     except (ValueError, OverflowError) as error:
-        raise TminusError("E240", f'"{text[:60]}" is not a time', hint=hint) from error
+        raise TminusError("E240", f"{quoted(text)} is not a time", hint=hint) from error
 
 
 def _change_between(before: datetime, after: datetime, zone: ZoneInfo) -> datetime:
