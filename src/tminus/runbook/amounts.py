@@ -84,12 +84,7 @@ class Span:
 
     def read(self, node: Node, what: str, report: Report) -> float | None:
         """Take the seconds."""
-        if isinstance(node, Blank):
-            return None
-        if isinstance(node, Scalar) and isinstance(node.value, int | float) and not isinstance(node.value, bool):
-            text: str | None = node.text
-        else:
-            text = text_of(node, what, report)
+        text = text_of(node, what, report)
         if text is None:
             return None
         try:

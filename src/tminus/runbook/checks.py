@@ -55,10 +55,22 @@ def check(book: Fields, report: Report) -> None:
             check_step(step.value, report)
     if (retry := book.take(RunbookKeys.retry)) is not None:
         check_retry(retry, report)
+    check_limits(book, report)
+    check_names(book, report)
+
+
+def check_limits(book: Fields, report: Report) -> None:
+    """Check that each limit limits something that the runbook uses."""
+    steps = [step.value for _, steps in step_lists(book) for step in steps]
+    functions = [function.value for step in steps if (function := step.take(StepKeys.function)) is not None]
+    known = {worker for step in steps if (worker := step.take(StepKeys.worker_id)) is not None}
+    known |= {function.source for function in functions if function.constant}
     for name, limit in (book.take(RunbookKeys.limits) or {}).items():
         if not (limit.value.stands(LimitKeys.in_flight) or limit.value.stands(LimitKeys.per_minute)):
             report.error("E233", f"limit {quoted(name)} limits nothing", limit.spot, "write in_flight or per_minute")
-    check_names(book, report)
+        elif name not in known and all(function.constant for function in functions):
+            hint = did_you_mean(name, known) or "limits are named by worker_id or function"
+            report.warn("W109", f"no step uses {quoted(name)}, which this limit is for", limit.spot, hint)
 
 
 def step_lists(book: Fields) -> Iterator[tuple[str, list[Located[Fields]]]]:

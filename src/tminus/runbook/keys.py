@@ -24,7 +24,13 @@ OWN_NAME: Final = Name(special=False)
 class RetryKeys:
     """How a failed attempt is tried again."""
 
-    max_retries = Key("max_retries", Number(0, 1_000), "tries after the first; 0 switches retries off", required=True)
+    max_retries = Key(
+        "max_retries",
+        Number(0, 1_000),
+        "tries after the first; 0 switches retries off",
+        required=True,
+        example="max_retries: 2",
+    )
     interval = Key("interval", Span(0), "wait before a retry; needed when there are any", example="interval: 1m")
     backoff = Key("backoff", Number(1, 100, whole=False), "factor by which each wait grows", default="1")
     max_interval = Key("max_interval", Span(), "longest wait", default="none")
@@ -99,7 +105,7 @@ class PhaseKeys:
     preflight = Key("preflight", Record(PreflightKeys.table), "runs before the rest and grows old", default="none")
     deadline = Key("deadline", Shorthand(DeadlineKeys.table), "longest time of one member in it", default="none")
     overlap = Key("overlap", Flag(), "a member may enter before it finished the phase before", default="false")
-    steps = Key("steps", ListOf(Record(StepKeys.table), least=1), "in this order", required=True)
+    steps = Key("steps", ListOf(Record(StepKeys.table), least=1), "in this order", required=True, example="steps:")
     table: Final = Table("phase", (name, offset, gate, rings, brake, preflight, deadline, overlap, steps))
 
 
@@ -163,11 +169,19 @@ class RunbookKeys:
     description = Key("description", AnyText(blank=True), "for people", default="none")
     timezone = Key("timezone", Zone(), "zone of naive batch times and of calendar days", default="UTC")
     inputs = Key("inputs", ListOf(OWN_NAME, unique=True), "names that a batch must bring as batch data", default="none")
-    data_source = Key("data_source", Record(SourceKeys.table), "where members come from", required=True)
+    data_source = Key(
+        "data_source", Record(SourceKeys.table), "where members come from", required=True, example="data_source:"
+    )
     retry = Key("retry", Record(RetryKeys.table), "for every step without its own", default="none")
     limits = Key("limits", MapOf(Name(), Record(LimitKeys.table)), "by worker id or function", default="none")
     init = Key("init", STEPS, "once per batch and version, before any phase", default="none")
-    phases = Key("phases", ListOf(Record(PhaseKeys.table), least=1), "in this order at equal offsets", required=True)
+    phases = Key(
+        "phases",
+        ListOf(Record(PhaseKeys.table), least=1),
+        "in this order at equal offsets",
+        required=True,
+        example="phases:",
+    )
     on_member_removed = Key("on_member_removed", STEPS, "for a member that leaves", default="none")
     on_member_failed = Key("on_member_failed", STEPS, "for a member that failed, after its rollback", default="none")
     on_batch_finished = Key("on_batch_finished", STEPS, "at every ending of the batch", default="none")

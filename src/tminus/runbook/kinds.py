@@ -68,9 +68,11 @@ def described(node: Node) -> str:
 
 
 def text_of(node: Node, what: str, report: Report) -> str | None:
-    """Return a text that is not blank, or report what stands there instead."""
+    """Return a text that is not blank, or report what stands there instead; a number is taken as it is written."""
     if isinstance(node, Blank):
         return None
+    if isinstance(node, Scalar) and isinstance(node.value, int | float) and not isinstance(node.value, bool):
+        return node.text
     if not isinstance(node, Scalar) or not isinstance(node.value, str):
         hint = "put it in quotes" if isinstance(node, Scalar) and node.value is not None else ""
         code = "E203" if isinstance(node, Scalar) and node.value is None else "E202"
@@ -85,7 +87,7 @@ def text_of(node: Node, what: str, report: Report) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class AnyText:
-    """Text as it stands; with `template` False, braces are refused, because nobody would fill them in."""
+    """Text as it stands, of any number of lines; `blank` where an empty text means something."""
 
     words: str = "text"
     longest: int = 65_536
@@ -121,7 +123,7 @@ class Name:
             return None
         why = self._fault(text)
         if why is not None:
-            report.error("E239" if why == "a template" else "E212", f"{what} {quoted(text)} holds {why}", node.spot)
+            report.error("E220" if why == "a template" else "E212", f"{what} {quoted(text)} holds {why}", node.spot)
             return None
         if not self.special and text.startswith("_"):
             hint = f"names with a leading underscore are tminus's own; write {quoted(text.lstrip('_') or 'name')}"
@@ -159,7 +161,7 @@ class SecretName:
             return None
         if len(text) > 200 or any(char.isspace() or char in ";=@'\"{}" for char in text) or "://" in text:  # noqa: PLR2004 - stands beside what it bounds.
             hint = "write the NAME of an environment variable or secret, never what it holds"
-            report.error("E238", f"{what} is not a name", node.spot, hint)
+            report.error("E217", f"{what} is not a name", node.spot, hint)
             return None
         return text
 

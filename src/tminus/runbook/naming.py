@@ -82,7 +82,7 @@ def _check_name(name: str, spot: Spot, place: _Place, report: Report) -> None:
         return
     if any(sign in name for sign in _EXPRESSION_SIGNS):
         hint = "templates look names up and compute nothing"
-        report.warn("W110", f"{quoted(name)} is taken as the name of a column", spot, hint)
+        report.warn("W106", f"{quoted(name)} is taken as the name of a column", spot, hint)
     elif not place.member and name.casefold() not in place.data:
         hint = "only batch data, inputs and outputs of init have a value there"
         report.warn("W103", f"{quoted(name)} is no value that {place.words} can count on", spot, hint)

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 WIDEST: Final = 100
 
+# The line of such an error may hold a password, and terminals are recorded.
+SECRET: Final = frozenset({"E217"})
+
 
 def render(verdict: Verdict, text: str | bytes, place: str | None = None) -> str:
     """Return the lines for a terminal; `place` is what the file is called in them."""
@@ -28,10 +31,12 @@ def render(verdict: Verdict, text: str | bytes, place: str | None = None) -> str
 
 def _rendered(problem: Problem, lines: list[str], where: str) -> list[str]:
     """Return the lines for one problem."""
-    severity = "error" if problem.severity == "error" else "warning"
     cure = f"  - {problem.hint}" if problem.hint else ""
-    head = f"{where}:{problem.line}:{problem.column} {severity:<7} {problem.code}  {problem.message}{cure}"
-    return [visible(head), *(_excerpt(problem, lines) if severity == "error" else [])]
+    head = f"{where}:{problem.line}:{problem.column} {problem.severity:<7} {problem.code}  {problem.message}{cure}"
+    return [
+        visible(head),
+        *(_excerpt(problem, lines) if problem.severity == "error" and problem.code not in SECRET else []),
+    ]
 
 
 def _excerpt(problem: Problem, lines: list[str]) -> list[str]:

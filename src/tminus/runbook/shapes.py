@@ -60,8 +60,13 @@ class Table:
         for key in self.keys:
             if key.required and key.name not in node.key_spots:
                 hint = f"write {key.example}" if key.example else f"a {key.kind.words}"
-                report.error("E201", f'{self.title} has no key "{key.name}"', node.spot, hint)
+                report.error("E201", f'{self._called(node)} has no key "{key.name}"', node.spot, hint)
         return fields
+
+    def _called(self, node: Mapping) -> str:
+        """Name the map by its title, and by its own name if it has one."""
+        name = node.entries.get("name")
+        return f"{self.title} {quoted(name.text)}" if isinstance(name, Scalar) and name.text else self.title
 
     def _unknown(self, name: str, spot: Spot, report: Report) -> None:
         """Report an unknown key with the nearest known one, else with all."""
@@ -276,7 +281,8 @@ class Tree:
             return None
         leaves: list[Leaf] = []
         faults = _faults(node, what, leaves, report)
-        return None if faults else ParamTree(Params.compile(plain_map(node), place=what), tuple(leaves))
+        # With a fault there will be no runbook, but the other templates are still to be looked at.
+        return ParamTree(Params.compile({} if faults else plain_map(node), place=what), tuple(leaves))
 
     def schema(self) -> Schema:
         """Describe it to an editor."""
@@ -297,7 +303,7 @@ def _faults(node: Node, place: str, leaves: list[Leaf], report: Report) -> int:
                 count += 1
             if "{{" in name:
                 hint = "keys are sent as they stand; only values are templates"
-                report.error("E239", f"key {quoted(name)} of {place} holds a template", node.key_spots[name], hint)
+                report.error("E220", f"key {quoted(name)} of {place} holds a template", node.key_spots[name], hint)
             count += _faults(child, f"{place}.{name}", leaves, report)
         return count
     if isinstance(node, Sequence):

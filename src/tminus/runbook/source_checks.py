@@ -21,11 +21,11 @@ UNASKED: Final = frozenset({"event", "manual"})
 QUERIED: Final = frozenset({"dataverse", "databricks", "sql"})
 
 # A question whose answer changes while a wave runs: members leave it although nobody decided so.
-_MOVING: Final = re.compile(
-    r"\b(?:getdate|getutcdate|sysdatetime|sysutcdatetime|current_date|current_timestamp|now|today)\b(?!\s*=)"
-    r"|\b(\w*(?:status|state|approved|processed|pending)\w*)\s*(?:=|<>|!=|in\b)",
-    re.IGNORECASE,
+_CLOCK: Final = re.compile(
+    r"\b(?:getdate|getutcdate|sysdatetime|sysutcdatetime|current_date|current_timestamp|now|today)\b(?!\s*=)",
 )
+_COMPARED: Final = re.compile(r"\b(\w{1,128})\b\]?\s{0,8}(?:=|<>|!=|in\b)")
+_STATES: Final = ("status", "state", "approved", "processed", "pending")
 
 
 def check_source(source: Fields, report: Report) -> None:
@@ -43,7 +43,7 @@ def check_source(source: Fields, report: Report) -> None:
     for key in _meaningless(kind):
         if source.stands(key):
             message = f"{key.name} has no meaning for a source of type {kind}"
-            report.warn("W112", message, source.key_spot(key), "delete it")
+            report.warn("W110", message, source.key_spot(key), "delete it")
     _check_columns(source, report)
     _check_leavers(source, report)
 
@@ -104,9 +104,16 @@ def _check_leavers(source: Fields, report: Report) -> None:
     removes = policy == "remove" or (policy is None and not source.stands(SourceKeys.batch_time))
     if query is None or not removes or source.take(SourceKeys.kind) in UNASKED:
         return
-    _, found, condition = query.lower().partition("where")
-    match = _MOVING.search(condition) if found else None
-    if match is not None:
-        message = f"the query filters on {quoted(match[1] or match[0])}, which moves while a wave runs"
+    moving = _moving(query)
+    if moving is not None:
+        message = f"the query filters on {quoted(moving)}, which moves while a wave runs"
         hint = "a member that drops out of it leaves the batch; filter on what stays, or set leavers.policy: propose"
         report.warn("W108", message, source.key_spot(SourceKeys.query), hint)
+
+
+def _moving(query: str) -> str | None:
+    """Return the word of the query's condition that will answer differently later, if there is one."""
+    _, _, condition = query.lower().partition("where")
+    clock = _CLOCK.search(condition)
+    columns = (match[1] for match in _COMPARED.finditer(condition))
+    return clock[0] if clock else next((name for name in columns if any(state in name for state in _STATES)), None)

@@ -30,7 +30,7 @@ class Unresolved(TminusError):  # noqa: N818 - the word of the semantics; the re
     def __init__(self, name: str, place: str = "") -> None:
         """Keep the name and the place in the step, such as `params.DisplayName`."""
         where = f" in {place}" if place else ""
-        super().__init__("E241", f"{{{{{name}}}}}{where} has no value", hint=f'no column or output is called "{name}"')
+        super().__init__("E237", f"{{{{{name}}}}}{where} has no value", hint=f'no column or output is called "{name}"')
         self.name = name
         self.where = place
 

@@ -18,6 +18,8 @@ from tminus.domain.errors import TminusError
 from tminus.domain.instant import Instant, from_datetime
 from tminus.runbook.wording import did_you_mean, quoted
 
+LONGEST_TIME: Final = 100
+
 _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_+\-]*(?:/[A-Za-z0-9_+\-]+){0,2}")
 _LOCAL: Final = frozenset({"localtime", "Factory", "posixrules"})
 _TIME_SHAPE: Final = re.compile(
@@ -67,19 +69,21 @@ def local_time(text: str, zone: str) -> tuple[Instant, str | None]:
 
     A time may also name its own zone after a blank: `2026-12-04 22:00 Europe/Berlin`.
     """
+    hint = "write 2026-12-04, 2026-12-04 22:00 or 2026-12-04T22:00:00+01:00"
     bare = text.strip()
+    if len(bare) > LONGEST_TIME:
+        raise TminusError("E221", f"{quoted(text)} is not a time", hint=hint)
     if (named := _ZONED.fullmatch(bare)) is not None:
         bare, zone = named[1], named[2]
-    hint = "write 2026-12-04, 2026-12-04 22:00 or 2026-12-04T22:00:00+01:00"
     if not _TIME_SHAPE.fullmatch(bare):
-        raise TminusError("E240", f"{quoted(text)} is not a time", hint=hint)
+        raise TminusError("E221", f"{quoted(text)} is not a time", hint=hint)
     try:
         moment = datetime.fromisoformat(re.sub(r"\s(?=[Z+-])", "", bare).replace(",", "."))
         if moment.tzinfo is None:
             return wall_to_instant(moment, zone)
         return from_datetime(moment), None
     except (ValueError, OverflowError) as error:
-        raise TminusError("E240", f"{quoted(text)} is not a time", hint=hint) from error
+        raise TminusError("E221", f"{quoted(text)} is not a time", hint=hint) from error
 
 
 def _change_between(before: datetime, after: datetime, zone: ZoneInfo) -> datetime:
