@@ -1,0 +1,172 @@
+"""Which jobs are in hand, where each of them is, and what there is to report.
+
+A job waits here, then lies with one child, and leaves as exactly one report. What a child says about a job that it does
+not hold (one that was abandoned, or that it invented) is not heard.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, cast
+
+from tminus.ports.runner import Answer, Failure, Job, Report, Returned
+from tminus.workers.share import shares
+from tminus.workers.wire import packed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tminus.workers.process import Child
+    from tminus.workers.wire import AnswerRow, JobRow
+
+PARAMS_CHARACTERS_MAX = 8 * 1024 * 1024
+FRAME_CHARACTERS_MAX = 1024 * 1024
+
+
+class Ledger:
+    """The jobs of a pool."""
+
+    def __init__(self, places: int, *, ahead: bool, push: Callable[[Child], None], ring: Callable[[], None]) -> None:
+        """Know how many jobs a child runs at once, and whether more may wait in it."""
+        self._places = places
+        self._ahead = ahead
+        self._push = push
+        self._ring = ring
+        self._waiting: deque[JobRow] = deque()
+        self._held: set[str] = set()
+        self._reports: list[Report] = []
+
+    @property
+    def has_reports(self) -> bool:
+        """Say whether there is something to take away."""
+        return bool(self._reports)
+
+    def held(self) -> list[str]:
+        """Return the ids of all jobs in hand."""
+        return list(self._held)
+
+    def reports(self) -> list[Report]:
+        """Take away what there is to report."""
+        reports, self._reports = self._reports, []
+        return reports
+
+    def free(self, children: Sequence[Child], now_s: float) -> int:
+        """Return how many more jobs these children have room for."""
+        return max(0, sum(self._room(child, now_s) for child in children) - len(self._waiting))
+
+    def accept(self, jobs: Sequence[Job]) -> None:
+        """Take jobs in hand; one that cannot be sent to any child is answered at once."""
+        for job in jobs:
+            if job.job_id in self._held:
+                continue
+            row = (job.job_id, job.function, job.params, job.attempt, job.member_key, job.batch_id)
+            if len(job.params) > PARAMS_CHARACTERS_MAX:
+                self._refuse(row, f"the parameters are longer than {PARAMS_CHARACTERS_MAX} characters")
+            else:
+                self._held.add(job.job_id)
+                self._waiting.append(row)
+
+    def turn_away(self, jobs: Sequence[Job], reason: str) -> None:
+        """Report jobs as returned without taking them in hand."""
+        for job in jobs:
+            if job.job_id not in self._held:
+                self._report(Returned(job.job_id, reason, started=False))
+
+    def hand_out(self, children: Sequence[Child], now_s: float) -> None:
+        """Send waiting jobs to where there is room, in as few frames as possible."""
+        if not self._waiting:
+            return
+        rooms = [self._room(child, now_s) for child in children]
+        counts = shares([len(child.jobs) for child in children], rooms, len(self._waiting))
+        for child, count in zip(children, counts, strict=True):
+            rows: list[JobRow] = []
+            size = 0
+            for _ in range(count):
+                row = self._waiting.popleft()
+                rows.append(row)
+                size += len(row[2])
+                if size > FRAME_CHARACTERS_MAX:
+                    self._send(child, rows)
+                    rows, size = [], 0
+            self._send(child, rows)
+
+    def answered(self, child: Child, rows: Sequence[AnswerRow], now_s: float) -> None:
+        """Report what a child has answered."""
+        jobs, held, reports = child.jobs, self._held, self._reports
+        for job_id, ok, result, complete, error, duration_ms, log, started_ms in rows:
+            if job_id in jobs:
+                failure = Failure(*error) if error else None
+                reports.append(Answer(job_id, ok, result, complete, failure, duration_ms, log, started_ms))
+                del jobs[job_id]
+                held.discard(job_id)
+        child.pace.note(len(rows), now_s)
+
+    def given_back(self, child: Child, job_ids: Sequence[str]) -> None:
+        """Put jobs that a child has not begun back to the front of the queue."""
+        self._waiting.extendleft(reversed([child.jobs.pop(job_id) for job_id in job_ids if job_id in child.jobs]))
+
+    def lost(self, child: Child, reason: str) -> None:
+        """Report the jobs that were with a child as returned; they may have run."""
+        for job_id in child.jobs:
+            self._held.discard(job_id)
+            self._report(Returned(job_id, reason, started=True))
+        child.jobs.clear()
+
+    def turn_out(self, reason: str) -> None:
+        """Report the jobs that no child holds as returned."""
+        for row in self._waiting:
+            self._held.discard(row[0])
+            self._report(Returned(row[0], reason, started=False))
+        self._waiting.clear()
+
+    def forget(self, job_id: str, children: Sequence[Child]) -> Child | None:
+        """Drop a job without a report, and return the child that held it."""
+        if job_id not in self._held:
+            return None
+        self._held.discard(job_id)
+        holder = next((child for child in children if child.jobs.pop(job_id, None)), None)
+        if holder is None:
+            self._waiting = deque(row for row in self._waiting if row[0] != job_id)
+        return holder
+
+    def _room(self, child: Child, now_s: float) -> int:
+        ahead = child.pace.ahead(now_s) if self._ahead else 0
+        return self._places + ahead - len(child.jobs)
+
+    def _send(self, child: Child, rows: list[JobRow]) -> None:
+        if not rows:
+            return
+        try:
+            child.send("run", rows)
+        except TypeError:
+            rows = self._sendable(rows)
+            child.send("run", rows)
+        for row in rows:
+            child.jobs[row[0]] = row
+        self._push(child)
+
+    def _sendable(self, rows: list[JobRow]) -> list[JobRow]:
+        """Answer the jobs whose text JSON cannot hold, and return the others."""
+        kept: list[JobRow] = []
+        for row in rows:
+            try:
+                packed("run", row)
+            except TypeError:
+                self._refuse(row, "the job's text is not valid Unicode")
+            else:
+                kept.append(row)
+        return kept
+
+    def _refuse(self, row: JobRow, message: str) -> None:
+        self._held.discard(row[0])
+        failure = Failure("ArgumentError", message, retryable=False)
+        self._report(Answer(row[0], False, None, None, failure, 0, "", 0))  # noqa: FBT003 - fields by place, as rows are.
+
+    def _report(self, report: Report) -> None:
+        self._reports.append(report)
+        self._ring()
+
+
+def answer_rows(content: object) -> list[AnswerRow]:
+    """Read the content of a done frame; what is misshapen shows when it is taken apart."""
+    return cast("list[AnswerRow]", content)
