@@ -55,7 +55,7 @@ def invisible(character: str) -> bool:
 def twin(key: str) -> str:
     """Return the form that a key shares with its twins and with no other key; the form of a form is itself."""
     if key.isascii():
-        return key.lower()
+        return key.strip().lower()
     # Folding may compose and composing may fold once more; it settles within a few rounds.
     while (folded := _fold_once(key)) != key:
         key = folded

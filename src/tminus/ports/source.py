@@ -137,7 +137,8 @@ class Unchanged:
 class SourceError(TminusError):
     """Not an answer: nothing may be concluded from it, least of all that somebody left.
 
-    `problems` lists everything that was found wrong with the table as a whole; the error itself tells the first.
+    `problems` lists what was found wrong until then, rows first, of `problem_count` in all; the error itself tells what
+    ended the reading.
     """
 
     def __init__(
@@ -146,6 +147,7 @@ class SourceError(TminusError):
         """Keep the list; without one, the error is its only entry."""
         super().__init__(code, message, place=place, hint=hint)
         self.problems = tuple(problems) or (RowProblem(place=place, code=code, message=message, hint=hint),)
+        self.problem_count = len(self.problems)
 
 
 class Source(Protocol):

@@ -68,11 +68,17 @@ class Intake(io.RawIOBase):
             raise too_large(self._place, self._bytes_max)
         if b"\0" in block:
             self.holds_nul = True
-        last = max(block.rfind(b"\n"), block.rfind(b"\r"))
-        self._line_bytes = len(block) - last - 1 if last >= 0 else self._line_bytes + len(block)
+        self._measure(block)
+        return len(block)
+
+    def _measure(self, block: bytes) -> None:
+        """Follow the line that runs through this block; one that begins and ends inside a block is short enough."""
+        breaks = [at for at in (block.find(b"\n"), block.find(b"\r")) if at >= 0]
+        self._line_bytes += min(breaks, default=len(block))
         if self._line_bytes > LINE_BYTES_MAX:
             raise SourceError("E311", f"a line is longer than {LINE_BYTES_MAX:,} bytes", place=self._place)
-        return len(block)
+        if breaks:
+            self._line_bytes = len(block) - max(block.rfind(b"\n"), block.rfind(b"\r")) - 1
 
     def sha256(self) -> str:
         """Return the hash of what has passed."""

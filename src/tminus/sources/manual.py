@@ -101,4 +101,4 @@ def _verdict(name: str, reading: Reading) -> MemberFile:
 
 
 def _refusal(name: str, error: SourceError) -> MemberFile:
-    return MemberFile(name=name, problems=error.problems, problem_count=len(error.problems))
+    return MemberFile(name=name, problems=error.problems, problem_count=error.problem_count)

@@ -70,6 +70,7 @@ def read_csv(stream: BinaryIO, question: Question, *, name: str, limits: CsvLimi
     except SourceError as error:
         reading.rows.close()
         error.problems = (*reading.problems, *error.problems)
+        error.problem_count += reading.problem_count
         raise
     except BaseException:
         reading.rows.close()

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _TIMES_KEPT: Final = 10_000
 _NOTES_MAX: Final = 100
-_INSTANT_WIDTH: Final = len("2026-11-18T21:11:31.123Z")
+_EARLIEST: Final = Instant("1970-01-01T00:00:00.000Z")
 _SHOWN: Final = 60
 
 
@@ -120,8 +120,9 @@ class RowMaker:
             instant, note = local_time(text, self._zone)
         except TminusError as error:
             return TminusError("E339", error.message, hint=error.hint)
-        if len(instant) != _INSTANT_WIDTH:
-            return TminusError("E339", f"{_shown(text)} lies before the year 1000")
+        if instant < _EARLIEST:
+            hint = "databases write a time that was never set in this way"
+            return TminusError("E339", f"{_shown(text)} lies before 1970", hint=hint)
         if note and len(self.notes) < _NOTES_MAX:
             self.notes.append(note)
         return Instant(f"{instant[:19]}.000Z")

@@ -77,8 +77,7 @@ class Spool:
             self._chunks.append(rows)
             return
         if self._file is None:
-            # The file outlives this function and is closed with the spool.
-            self._file = tempfile.TemporaryFile()  # noqa: SIM115
+            self._file = tempfile.TemporaryFile()  # noqa: SIM115 - The file is closed with the spool, not here.
         frame = orjson.dumps([(row.key, row.batch_time, row.data, row.place) for row in rows])
         self._chunks.append((self._file.tell(), len(frame)))
         self._file.write(frame)

@@ -107,19 +107,21 @@ class Table:
         line, delimiters = self._first_line()
         place = self._at(self._header_line)
         readings: list[tuple[str, tuple[str, ...]]] = []
+        fault: SourceError | None = None
         for delimiter in delimiters:
             try:
                 cells = next(csv.reader([line], delimiter=delimiter, strict=True))
             except csv.Error as error:
-                if "field limit" in str(error):
-                    raise SourceError("E311", "the header is too long", place=place) from error
+                fault = fault or _unreadable_header(str(error), place)
                 continue
-            readings.append((delimiter, tuple(cell.strip() for cell in cells)))
-        if not readings:
-            hint = "a column's name cannot hold a line break"
-            raise SourceError("E310", "a quote in the header is not closed properly", place=place, hint=hint)
-        self.delimiter, columns = _chosen(readings, required)
-        if problems := header_problems(columns, required, place=place, columns_max=columns_max):
+            # One column more than allowed is enough to know that there are too many.
+            readings.append((delimiter, tuple(map(str.strip, cells[: columns_max + 1]))))
+        self.delimiter, columns = _chosen(readings, required, place)
+        problems = header_problems(columns, required, place=place, columns_max=columns_max)
+        if fault is not None and problems and len(columns) <= columns_max:
+            # The reading that failed is the one that was meant: under the others the columns are not there.
+            raise fault
+        if problems:
             first = problems[0]
             raise SourceError(first.code, first.message, place=place, hint=first.hint, problems=problems)
         return columns
@@ -141,7 +143,7 @@ class Table:
 
 
 def _chosen(
-    readings: Sequence[tuple[str, tuple[str, ...]]], required: Sequence[tuple[str, str]]
+    readings: Sequence[tuple[str, tuple[str, ...]]], required: Sequence[tuple[str, str]], place: str
 ) -> tuple[str, tuple[str, ...]]:
     """Choose the delimiter under which the required columns appear: comma first, another only if no third one fits.
 
@@ -150,7 +152,17 @@ def _chosen(
     fitting = [reading for reading in readings if fits(reading[1], required)]
     if fitting and (len(fitting) == 1 or fitting[0][0] == ","):
         return fitting[0]
-    return max(readings, key=lambda reading: len(reading[1]))
+    if fitting:
+        words = " and ".join(_WORDS[delimiter] for delimiter, _ in fitting)
+        raise SourceError("E318", f"the header can be read with {words}", place=place, hint="write it with commas")
+    return max(readings, key=lambda reading: len(reading[1]), default=(",", ()))
+
+
+def _unreadable_header(reason: str, place: str) -> SourceError:
+    if "field limit" in reason:
+        return SourceError("E311", "a column's name is too long", place=place)
+    hint = "a column's name cannot hold a line break"
+    return SourceError("E310", "a quote in the header is not closed properly", place=place, hint=hint)
 
 
 def _cells(count: int) -> str:
