@@ -56,10 +56,8 @@ def twin(key: str) -> str:
     """Return the form that a key shares with its twins and with no other key; the form of a form is itself."""
     if key.isascii():
         return key.strip().lower()
-    # Folding may compose and composing may fold once more; it settles within a few rounds.
-    while (folded := _fold_once(key)) != key:
-        key = folded
-    return key
+    visible = "".join(character for character in key if not invisible(character))
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", visible).casefold()).strip()
 
 
 def forbidden(key: str) -> str | None:
@@ -73,8 +71,3 @@ def forbidden(key: str) -> str | None:
 def name_of(character: str) -> str:
     """Write a character as its code point, for messages about what cannot be seen."""
     return f"U+{ord(character):04X}"
-
-
-def _fold_once(text: str) -> str:
-    visible = "".join(character for character in text if not invisible(character))
-    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", visible).casefold()).strip()

@@ -84,19 +84,15 @@ def settle(path: Path, patience: Patience, *, place: str) -> Look:
 
 @contextmanager
 def opened(path: Path, look: Look, *, place: str) -> Generator[BinaryIO, None, None]:
-    """Open the file of that look; raises `SourceError` when it is another, or is another at the end."""
+    """Open the file of that look; raises `SourceError` at the end when it is another, or changed meanwhile."""
     try:
         with path.open("rb") as stream:
-            _same(stream, look, place)
             yield stream
-            _same(stream, look, place)
+            if Look.of(os.fstat(stream.fileno())) != look:
+                hint = "ask again later"
+                raise SourceError("E303", "the file changed while it was being read", place=place, hint=hint)
     except OSError as error:
         raise _refused(error, place) from error
-
-
-def _same(stream: BinaryIO, look: Look, place: str) -> None:
-    if Look.of(os.fstat(stream.fileno())) != look:
-        raise SourceError("E303", "the file changed while it was being read", place=place, hint="ask again later")
 
 
 def _refused(error: OSError | ValueError, place: str) -> SourceError:

@@ -185,6 +185,12 @@ class TestStandingStill:
 
         assert refused(source_of(path, clock=lambda: 0, pause=grow)).code == "E303"
 
+    def test_a_file_that_is_rewritten_at_the_same_size_is_no_answer(self, path: Path) -> None:
+        def rewrite(_: float) -> None:
+            write(path, TABLE, path.stat().st_mtime + 1)
+
+        assert refused(source_of(path, clock=lambda: 0, pause=rewrite)).code == "E303"
+
     def test_a_file_that_stops_growing_is_read_to_its_end(self, path: Path) -> None:
         pauses: list[float] = []
 
