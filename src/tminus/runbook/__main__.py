@@ -7,7 +7,6 @@ more. It reads one file and prints.
 from __future__ import annotations
 
 import sys
-from io import TextIOWrapper
 from pathlib import Path
 
 from tminus.domain.codes import CATALOGUE
@@ -33,9 +32,10 @@ def main(arguments: list[str]) -> int:
         print(f"{name}: E121 {missing.title}: {error.strerror}", file=sys.stderr)
         return missing.exit_code
     verdict = parse(source, place=name)
-    if isinstance(sys.stdout, TextIOWrapper):
+    reconfigure = getattr(sys.stdout, "reconfigure", None)
+    if reconfigure is not None:
         # A terminal of another encoding shows an escape rather than a traceback.
-        sys.stdout.reconfigure(errors="backslashreplace")
+        reconfigure(errors="backslashreplace")
     print(render(verdict, source))
     return 0 if verdict.ok else 2
 

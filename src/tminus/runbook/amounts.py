@@ -51,7 +51,7 @@ class Number:
     @property
     def words(self) -> str:
         """Say which numbers."""
-        return f"{'whole number' if self.whole else 'number'} {self.least:g} to {self.most:g}"
+        return f"{'whole number' if self.whole else 'number'} {self.least:,.10g} to {self.most:,.10g}"
 
     def read(self, node: Node, what: str, report: Report) -> float | None:
         """Take the number."""

@@ -127,7 +127,7 @@ def build_retry(fields: Fields | None) -> Retry | None:
     if fields is None:
         return None
     return Retry(
-        max_retries=int(_sure(fields, RetryKeys.max_retries)),
+        max_retries=int(fields.take(RetryKeys.max_retries) or 0),
         interval_s=fields.take(RetryKeys.interval) or 0.0,
         backoff=float(fields.take(RetryKeys.backoff) or 1.0),
         max_interval_s=fields.take(RetryKeys.max_interval),

@@ -22,7 +22,7 @@ from tminus.runbook.model import Share
 from tminus.runbook.naming import check_names
 from tminus.runbook.offset import Offset
 from tminus.runbook.source_checks import check_source
-from tminus.runbook.wording import did_you_mean, quoted
+from tminus.runbook.wording import did_you_mean, listed, quoted
 from tminus.runbook.zones import has_clock_changes
 
 if TYPE_CHECKING:
@@ -69,7 +69,8 @@ def check_limits(book: Fields, report: Report) -> None:
         if not (limit.value.stands(LimitKeys.in_flight) or limit.value.stands(LimitKeys.per_minute)):
             report.error("E233", f"limit {quoted(name)} limits nothing", limit.spot, "write in_flight or per_minute")
         elif name not in known and all(function.constant for function in functions):
-            hint = did_you_mean(name, known) or "limits are named by worker_id or function"
+            hint = "limits are named by worker_id or function"
+            hint = hint if report.full else did_you_mean(name, known) or hint
             report.warn("W109", f"no step uses {quoted(name)}, which this limit is for", limit.spot, hint)
 
 
@@ -152,11 +153,12 @@ def check_rollbacks(book: Fields, report: Report) -> None:
                 hint = "delete it: a rollback goes on with its next step"
                 report.error("E216", "a step of a rollback cannot start a rollback", spot, hint)
             elif name not in written:
-                known = ", ".join(sorted(written)) or "there are none yet"
-                hint = did_you_mean(name, written) or f"rollbacks: {known}"
+                known = f"rollbacks: {listed(written)}" if written else 'add it under "rollbacks"'
+                hint = known if report.full else did_you_mean(name, written) or known
                 report.error("E215", f"no rollback is called {quoted(name)}", spot, hint)
     for name, sequence in rollbacks.items():
-        if name not in used:
+        # While a reference leads nowhere, the rollback that nobody names is most likely the one that was meant.
+        if name not in used and used <= written:
             report.warn("W102", f"rollback {quoted(name)} is never used", sequence.spot, "name it in an on_failure")
 
 
@@ -197,6 +199,8 @@ def check_poll(poll: Fields, report: Report) -> None:
 def check_retry(retry: Fields, report: Report) -> None:
     """Check that a policy with retries says how long it waits, and that its bounds leave room for one."""
     retries = retry.take(RetryKeys.max_retries)
+    if not retry.stands(RetryKeys.max_retries):
+        report.warn("W110", "a retry without max_retries retries nothing", retry.node.spot, "write max_retries: 2")
     if retries and not retry.stands(RetryKeys.interval):
         message = f"{retries:g} retries, but no interval between them"
         report.error("E201", message, retry.spot(RetryKeys.max_retries), "write interval: 1m")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 LARGEST_BYTES: Final = 1 << 20
 
 _BREAK: Final = re.compile(r"\r\n|\r|\n")
-_UNUSABLE: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
+_UNUSABLE: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
 _MARK: Final = "\ufeff"
 
 
@@ -63,7 +63,7 @@ def _utf8_length(text: str) -> int:
 
 def _decoded(source: bytes, report: Report) -> str | None:
     """Decode UTF-8; another Unicode encoding is recognised, so that the message can name it."""
-    if source[:2] in {b"\xff\xfe", b"\xfe\xff"} or (source[:1] != b"\x00") != (source[1:2] != b"\x00"):
+    if source[:2] in {b"\xff\xfe", b"\xfe\xff"} or b"\x00" in source[:4]:
         report.error("E104", "the file is UTF-16 or UTF-32", Spot(1, 1), "save it as UTF-8")
         return None
     try:

@@ -24,13 +24,7 @@ OWN_NAME: Final = Name(special=False)
 class RetryKeys:
     """How a failed attempt is tried again."""
 
-    max_retries = Key(
-        "max_retries",
-        Number(0, 1_000),
-        "tries after the first; 0 switches retries off",
-        required=True,
-        example="max_retries: 2",
-    )
+    max_retries = Key("max_retries", Number(0, 1_000), "tries after the first", default="0")
     interval = Key("interval", Span(0), "wait before a retry; needed when there are any", example="interval: 1m")
     backoff = Key("backoff", Number(1, 100, whole=False), "factor by which each wait grows", default="1")
     max_interval = Key("max_interval", Span(), "longest wait", default="none")

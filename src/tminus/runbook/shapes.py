@@ -45,6 +45,11 @@ class Table:
     title: str
     keys: tuple[Key[object], ...]
 
+    @property
+    def ref(self) -> str:
+        """The name of its definition in the JSON Schema."""
+        return self.title.replace(" ", "_")
+
     def read(self, node: Mapping, report: Report) -> Fields:
         """Read every key that is there; report unknown, missing and empty ones."""
         known = {key.name: key for key in self.keys}
@@ -76,14 +81,10 @@ class Table:
 
     def schema(self) -> Schema:
         """Describe the map to an editor."""
-        properties = {key.name: {"description": key.about, **key.kind.schema()} for key in sorted(self.keys, key=_name)}
+        properties = {key.name: {"description": key.about, **key.kind.schema()} for key in self.keys}
         required = [key.name for key in self.keys if key.required]
         shape: Schema = {"type": "object", "additionalProperties": False, "properties": properties}
         return {**shape, "required": required} if required else shape
-
-
-def _name(key: Key[object]) -> str:
-    return key.name
 
 
 def _empty(key: Key[object], child: Scalar, spot: Spot, report: Report) -> None:
@@ -144,7 +145,7 @@ class Record:
 
     def schema(self) -> Schema:
         """Refer to the table's definition."""
-        return {"$ref": f"#/$defs/{self.table.title.replace(' ', '_')}"}
+        return {"$ref": f"#/$defs/{self.table.ref}"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,14 +199,17 @@ class ListOf(Generic[T]):
         if len(node.items) < self.least:
             report.error("E213", f"{what} has no entry", node.spot, f"at least {self.least}")
         found: list[Located[T]] = []
+        seen: set[object] = set()
         for item in node.items:
             value = self.kind.read(item, f"{what} entry", report)
             if value is None:
                 continue
-            if self.unique and any(value == other.value for other in found):
+            if self.unique and value in seen:
                 text = item.text if isinstance(item, Scalar) else ""
                 report.error("E236", f"{what} names {quoted(text)} twice", item.spot, "keep one")
                 continue
+            if self.unique:
+                seen.add(value)
             found.append(Located(value, item.spot))
         return found
 

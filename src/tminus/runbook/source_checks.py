@@ -23,9 +23,10 @@ QUERIED: Final = frozenset({"dataverse", "databricks", "sql"})
 # A question whose answer changes while a wave runs: members leave it although nobody decided so.
 _CLOCK: Final = re.compile(
     r"\b(?:getdate|getutcdate|sysdatetime|sysutcdatetime|current_date|current_timestamp|now|today)\b(?!\s*=)",
+    re.IGNORECASE,
 )
-_COMPARED: Final = re.compile(r"\b(\w{1,128})\b\]?\s{0,8}(?:=|<>|!=|in\b)")
-_STATES: Final = ("status", "state", "approved", "processed", "pending")
+_COMPARED: Final = re.compile(r"\b(\w{1,128})\b\]?\s{0,8}(?:=|<>|!=|in\b)", re.IGNORECASE)
+_STATE: Final = re.compile("status|state|approved|processed|pending", re.IGNORECASE)
 
 
 def check_source(source: Fields, report: Report) -> None:
@@ -113,7 +114,7 @@ def _check_leavers(source: Fields, report: Report) -> None:
 
 def _moving(query: str) -> str | None:
     """Return the word of the query's condition that will answer differently later, if there is one."""
-    _, _, condition = query.lower().partition("where")
+    condition = query[query.lower().find("where") :] if "where" in query.lower() else ""
     clock = _CLOCK.search(condition)
     columns = (match[1] for match in _COMPARED.finditer(condition))
-    return clock[0] if clock else next((name for name in columns if any(state in name for state in _STATES)), None)
+    return clock[0] if clock else next((name for name in columns if _STATE.search(name)), None)

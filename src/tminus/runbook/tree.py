@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tminus.runbook.problem import Report
 
 DEEPEST: Final = 32
-MOST_NODES: Final = 50_000
+MOST_NODES: Final = 20_000
 LONGEST_SCALAR: Final = 65_536
 LONGEST_KEY: Final = 200
 
@@ -242,6 +242,9 @@ def _spot(event: yaml.Event) -> Spot:
 def _report_syntax(text: str, error: yaml.MarkedYAMLError, report: Report) -> None:
     """Put the reader's complaint into words; the commonest cause, a tab, has words of its own."""
     mark = error.problem_mark or error.context_mark
+    if error.context_mark is not None and "end of stream" in (error.problem or ""):
+        # A quote that is never closed is looked for where it was opened, not at the end of the file.
+        mark = error.context_mark
     spot = Spot(mark.line + 1, mark.column + 1) if mark is not None else Spot(1, 1)
     lines = lines_of(text)
     line = lines[spot.line - 1] if spot.line <= len(lines) else ""
@@ -250,7 +253,7 @@ def _report_syntax(text: str, error: yaml.MarkedYAMLError, report: Report) -> No
         report.error("E107", "a tab in the indentation", Spot(spot.line, line.index("\t") + 1), "indent with blanks")
         return
     because = f", {error.context}" if error.context else ""
-    opened = error.context_mark
-    where = f" begun in line {opened.line + 1}" if because and opened and opened.line + 1 != spot.line else ""
+    begun = error.context_mark
+    where = f" begun in line {begun.line + 1}" if because and begun and begun.line + 1 != spot.line else ""
     hint = "look at the indentation, at quotes and at ': ' inside text, here and in the line before"
     report.error("E106", f"not YAML: {error.problem or 'it cannot be read'}{because}{where}", spot, hint)

@@ -36,7 +36,10 @@ def zone_of(name: str) -> ZoneInfo:
             return ZoneInfo(name)
         except (ZoneInfoNotFoundError, OSError, ValueError):
             pass  # The one error below says the same for every way in which a name can be unknown.
-    hint = did_you_mean(name, sorted(available_timezones() - _LOCAL)) or "use an IANA name such as Europe/Berlin or UTC"
+    hint = (
+        did_you_mean(name, sorted(available_timezones() - _LOCAL), most=1_000)
+        or "use an IANA name such as Europe/Berlin or UTC"
+    )
     raise TminusError("E222", f"unknown time zone {quoted(name)}", hint=hint)
 
 

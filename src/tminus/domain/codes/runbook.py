@@ -338,8 +338,8 @@ _WARNINGS: Final = (
     _warning(
         "W110",
         "A key without meaning here",
-        "The type of source does not look at it.",
-        "Delete it.",
+        "Nothing looks at it: the source's type has no use for it, or a key beside it is missing.",
+        "Delete it, or add the other.",
     ),
 )
 

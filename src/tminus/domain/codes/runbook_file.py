@@ -43,7 +43,7 @@ CODES: Final = (
     _error(
         "E105",
         "A character that cannot stand in a file",
-        "Control characters, half of a surrogate pair, or exotic line breaks: invisible, and read differently by each program.",
+        "Control characters, half surrogate pairs and exotic line breaks: each program reads them in its own way.",
         "Delete the character; inside double quotes an escape such as \\t is possible.",
     ),
     _error(
@@ -107,7 +107,7 @@ CODES: Final = (
     _error(
         "E115",
         "Too many keys and values",
-        "More than 50,000. Such a file holds members.",
+        "More than 20,000. Such a file holds members.",
         "Move the members into the data source.",
     ),
     _error(
