@@ -18,7 +18,7 @@ LAST = Instant("9999-12-31T23:59:59.999Z")
 
 def from_datetime(moment: datetime) -> Instant:
     """Write an aware datetime as an instant; what is finer than a millisecond is cut off."""
-    return Instant(moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.") + f"{moment.microsecond // 1000:03d}Z")
+    return Instant(moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="milliseconds") + "Z")
 
 
 def to_datetime(instant: Instant) -> datetime:

@@ -1,1 +1,4 @@
-"""The state machine: pure decisions from rows and events; no I/O, no clock, no ids of its own."""
+"""The state machine: tables of states, events, decide, and the Decision that one transaction writes.
+
+Pure by construction: no clock, no ids, no I/O, no logging. What it may look at is the view it is handed.
+"""

@@ -1,1 +1,1 @@
-"""Plain SQL, one module of free functions per aggregate; it decides nothing."""
+"""The store: plain SQL over one transaction. Rows are loaded under the write lock, decided over, and written once."""

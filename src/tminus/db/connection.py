@@ -1,0 +1,172 @@
+"""Connections: SQLite opened the one way that is safe and fast, and transactions that cannot be left open.
+
+A `Database` has one writing connection and one lock: all writers of a process go through it, because SQLite's own busy
+handler makes them wait in steps of milliseconds. Every statement goes through `Tx`, so that a test can stand between any
+two of them. What PostgreSQL says differently gets a name in this room, never a condition in a query.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
+
+from tminus.domain.errors import TminusError
+from tminus.domain.instant import Instant
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+Value = str | int | float | None
+Params = "Sequence[Value]"
+
+_PRAGMAS: Final = (
+    "PRAGMA journal_mode = WAL",
+    "PRAGMA synchronous = FULL",
+    "PRAGMA cache_size = -64000",
+    "PRAGMA wal_autocheckpoint = 8000",
+    "PRAGMA journal_size_limit = 67108864",
+    "PRAGMA temp_store = MEMORY",
+)
+BUSY_MS: Final = 10_000
+
+
+class Tx:
+    """Statements inside one transaction (or, for readers, outside of any)."""
+
+    __slots__ = ("_connection",)
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        """Speak over this connection."""
+        self._connection = connection
+
+    def all(self, sql: str, params: Sequence[Value] = ()) -> list[tuple[Value, ...]]:
+        """Run a query and return all of its rows."""
+        return self._connection.execute(sql, params).fetchall()
+
+    def one(self, sql: str, params: Sequence[Value] = ()) -> tuple[Value, ...] | None:
+        """Run a query and return its first row."""
+        row: tuple[Value, ...] | None = self._connection.execute(sql, params).fetchone()
+        return row
+
+    def run(self, sql: str, params: Sequence[Value] = ()) -> int:
+        """Run a statement and return how many rows it changed."""
+        return self._connection.execute(sql, params).rowcount
+
+    def add(self, sql: str, params: Sequence[Value] = ()) -> int:
+        """Run an INSERT and return the new row's id."""
+        row_id = self._connection.execute(sql, params).lastrowid
+        return row_id or 0
+
+    def many(self, sql: str, rows: Sequence[Sequence[Value]]) -> int:
+        """Run a statement for each row of parameters and return how many rows it changed in all."""
+        return self._connection.executemany(sql, rows).rowcount
+
+    def script(self, sql: str) -> None:
+        """Run the statements of a migration one by one, inside the transaction that is open."""
+        for statement in statements(sql):
+            self._connection.execute(statement)
+
+
+def statements(script: str) -> Iterator[str]:
+    """Split a script into statements; triggers keep the semicolons of their bodies."""
+    held = ""
+    for line in script.splitlines(keepends=True):
+        held += line
+        if held.strip() and sqlite3.complete_statement(held):
+            yield held
+            held = ""
+    if held.strip():
+        yield held
+
+
+class Database:
+    """One SQLite database: a writing connection behind a lock, and short reads beside it."""
+
+    def __init__(self, connection: sqlite3.Connection, *, path: str = "") -> None:
+        """Take over an open connection; use `open_sqlite` to get one."""
+        self._connection = connection
+        self._lock = threading.RLock()
+        self.path = path
+
+    @contextmanager
+    def write(self) -> Iterator[Tx]:
+        """Hold the write lock for one transaction: committed at the end, rolled back on any exception."""
+        with self._lock:
+            self._begin()
+            try:
+                yield self._tx()
+            except BaseException:
+                self._rollback()
+                raise
+            self._commit()
+
+    @contextmanager
+    def read(self) -> Iterator[Tx]:
+        """Read a consistent snapshot, for a short time."""
+        with self._lock:
+            self._run("BEGIN")
+            try:
+                yield self._tx()
+            finally:
+                self._rollback()
+
+    def now(self) -> Instant:
+        """Return the database's clock."""
+        with self._lock:
+            row = self._connection.execute("SELECT strftime('%Y-%m-%dT%H:%M:%fZ', 'now')").fetchone()
+        return Instant(row[0])
+
+    def close(self) -> None:
+        """Close the connection; the write-ahead log is folded in by SQLite."""
+        with self._lock:
+            self._connection.close()
+
+    def _tx(self) -> Tx:
+        return Tx(self._connection)
+
+    def _begin(self) -> None:
+        self._run("BEGIN IMMEDIATE")
+
+    def _commit(self) -> None:
+        try:
+            self._run("COMMIT")
+        except BaseException:
+            self._rollback()
+            raise
+
+    def _rollback(self) -> None:
+        if self._connection.in_transaction:
+            self._connection.execute("ROLLBACK")
+
+    def _run(self, sql: str) -> None:
+        try:
+            self._connection.execute(sql)
+        except sqlite3.OperationalError as error:
+            raise translated(error, self.path) from error
+
+
+def translated(error: sqlite3.Error, path: str) -> TminusError:
+    """Say a driver's error in words that an operator can act on."""
+    text = str(error)
+    if "readonly" in text or "read-only" in text:
+        return TminusError("E503", f"the database {path} is read-only", hint="give this user write access to the file")
+    if "disk is full" in text or "disk I/O" in text:
+        return TminusError("E504", f"no room to write {path}: {text}", hint="free some space; nothing was lost")
+    if "locked" in text or "busy" in text:
+        return TminusError("E505", f"the database {path} is busy: {text}", hint="another program holds it; try again")
+    if "not a database" in text or "malformed" in text or "unable to open" in text:
+        return TminusError("E506", f"{path} cannot be opened as a database: {text}", hint="name another file")
+    return TminusError("E507", f"the database {path} said: {text}")
+
+
+def open_sqlite(path: str = ":memory:") -> sqlite3.Connection:
+    """Open a connection with our settings; `:memory:` gives a database that lives as long as it."""
+    try:
+        connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=BUSY_MS / 1000)
+        for pragma in _PRAGMAS:
+            connection.execute(pragma)
+    except sqlite3.Error as error:
+        raise translated(error, path) from error
+    return connection

@@ -1,0 +1,140 @@
+"""What an operator may do now, and if not, why: computed once, shown by every face, obeyed by every command."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tminus.domain.status import BATCH_OPEN, LANE_OPEN
+
+if TYPE_CHECKING:
+    from tminus.domain.rows import Batch, Execution, Lane
+    from tminus.progression.view import Subject, View
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """One thing an operator may do: enabled, or the reason why it is not."""
+
+    name: str
+    reason: str = ""
+
+    @property
+    def enabled(self) -> bool:
+        """Tell whether it may be done now."""
+        return not self.reason
+
+
+def refuse_retry(view: View, subject: Subject) -> str:
+    """Return why a member may not be tried again now, empty when it may."""
+    member, batch = subject.member, subject.batch
+    if member is None:
+        return "no such member"
+    if member.status not in {"failed", "cancelled"}:
+        return f"the member is {member.status}; only a failed or cancelled one can be tried again"
+    if member.moved_to is not None:
+        return "the member has moved to another batch"
+    if batch.is_cancelling or batch.status == "cancelled":
+        return "the batch is cancelled"
+    if batch.status == "closing":
+        return "the batch is closing"
+    if member.status == "cancelled" and any(ln.kind == "init" and ln.status == "failed" for ln in _own(view, batch)):
+        return "the batch's init failed: retry the batch"
+    if any(lane.kind == "rollback" and lane.status in LANE_OPEN for lane in subject.lanes):
+        return "a rollback is still open"
+    if member.id in view.taken:
+        return "the key lives in another open batch"
+    return ""
+
+
+def _own(view: View, batch: Batch) -> list[Lane]:
+    own = view.subjects.get((batch.id, 0))
+    return [] if own is None else own.lanes
+
+
+def refuse_pass(view: View, subject: Subject, row: Execution | None) -> str:
+    """Return why a step may not be skipped or marked done now."""
+    if row is None:
+        return "the member has no such step to pass"
+    if row.status in {"succeeded", "skipped"}:
+        return f"the step is {row.status} already"
+    if row.status == "dispatched":
+        return "its job is out at a worker"
+    if row.status == "polling" and row.job_id is not None:
+        return "a poll of it is out at a worker"
+    if row.status in {"pending", "polling"}:
+        return "" if subject.member is not None and subject.member.status == "active" else refuse_retry(view, subject)
+    return refuse_retry(view, subject)
+
+
+def refuse_rollback(subject: Subject, sent: list[Execution]) -> str:
+    """Return why a member may not be rolled back now."""
+    member = subject.member
+    if member is None or member.status not in {"active", "failed"}:
+        return f"the member is {'gone' if member is None else member.status}"
+    if any(lane.kind == "rollback" and lane.status in LANE_OPEN for lane in subject.lanes):
+        return "a rollback is open already"
+    if any(row.is_one_way for row in sent):
+        return "a one_way step has been sent: there is no way back across it"
+    return "" if sent else "nothing has been sent that could be undone"
+
+
+def refuse_leave(subject: Subject) -> str:
+    """Return why a member may not be removed now."""
+    member = subject.member
+    if member is None or member.status not in {"active", "failed"}:
+        return f"the member is {'gone' if member is None else member.status}"
+    return "" if subject.batch.status in {"detected", "init_dispatched", "active"} else "membership is frozen"
+
+
+def refuse_cancel(batch: Batch) -> str:
+    """Return why a batch may not be cancelled now."""
+    return "" if batch.status in BATCH_OPEN else f"the batch is {batch.status}"
+
+
+def refuse_advance(view: View, batch: Batch) -> str:
+    """Return why a batch may not be advanced now."""
+    if batch.batch_start_time is not None:
+        return "the batch has a T-0 and runs by itself"
+    if batch.status not in {"detected", "init_dispatched", "active"}:
+        return f"the batch is {batch.status}"
+    mine = [p for p in view.phases_of(batch) if p.runbook_version == batch.runbook_version]
+    for phase in mine:
+        if phase.status == "dispatched" or (phase.status == "pending" and phase.due_at is not None):
+            return f"phase {phase.phase_name} is still open"
+    return "" if any(p.status == "pending" for p in mine) else "all phases have run"
+
+
+def refuse_reschedule(batch: Batch) -> str:
+    """Return why a batch may not get another T-0 now."""
+    return "" if batch.status in {"detected", "init_dispatched", "active"} else f"the batch is {batch.status}"
+
+
+def member_actions(view: View, subject: Subject) -> tuple[Action, ...]:
+    """Return what may be done to a member."""
+    rows = [row for lane in subject.lanes if lane.kind == "phase" for row in view.steps_of(lane)]
+    failed = next((r for r in rows if r.status in {"failed", "poll_timeout", "rolled_back"}), None)
+    current = failed or next((r for r in rows if r.status in {"pending", "dispatched", "polling"}), None)
+    passing = refuse_pass(view, subject, current)
+    ended = subject.member is not None and subject.member.status in {"done", "removed"}
+    return (
+        Action("retry", refuse_retry(view, subject)),
+        Action("skip", passing),
+        Action("mark-done", passing),
+        Action("rollback", refuse_rollback(subject, [r for r in rows if r.dispatched_at is not None])),
+        Action("leave", refuse_leave(subject)),
+        Action("edit-data", "the member has ended" if ended else ""),
+        Action("pause", "the member has ended" if ended else ""),
+    )
+
+
+def batch_actions(view: View, batch: Batch) -> tuple[Action, ...]:
+    """Return what may be done to a batch."""
+    failed_init = any(lane.kind == "init" and lane.status == "failed" for lane in _own(view, batch))
+    return (
+        Action("advance", refuse_advance(view, batch)),
+        Action("cancel", refuse_cancel(batch)),
+        Action("pause", "" if batch.status in BATCH_OPEN else f"the batch is {batch.status}"),
+        Action("reschedule", refuse_reschedule(batch)),
+        Action("retry-init", "" if failed_init else "no init has failed"),
+    )

@@ -1,0 +1,163 @@
+"""Pause and resume, gates, and the answers to everything that waits for a human."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+import orjson
+
+from tminus.domain.instant import plus
+from tminus.progression import holds, lanes, member, phase
+from tminus.progression.commands.answering import answer
+from tminus.progression.events import Leaving
+
+if TYPE_CHECKING:
+    from tminus.domain.rows import Hold
+    from tminus.progression.events import AnswerHold, ApproveEarly, HoldExpired, OpenHold
+    from tminus.progression.view import View
+
+
+def on_open(view: View, event: OpenHold) -> None:
+    """Pause a scope."""
+    batch = None if event.batch_id is None else view.batches.get(event.batch_id)
+    if event.scope in {"batch", "member"} and batch is None:
+        answer(view, event, f"{event.scope} {event.batch_id}", "no such batch")
+        return
+    holds.open_hold(
+        view,
+        scope=event.scope,
+        kind="pause",
+        reason=event.reason,
+        batch=batch,
+        member_id=event.member_id,
+        runbook_name=event.key,
+    )
+    answer(view, event, f"{event.scope} {event.member_id or event.batch_id or event.key or ''}".strip(), "")
+
+
+def on_answer(view: View, event: AnswerHold) -> None:
+    """Give a hold its answer."""
+    hold = view.holds.get(event.hold_id)
+    why = "no such hold" if hold is None or not hold.is_open else _refuse(view, event, hold)
+    if hold is not None and not why:
+        hold.note = event.reason
+        _apply(view, event, hold)
+        holds.wake_scope(view, hold)
+    answer(view, event, f"hold {event.hold_id}", why, batch_id=event.batch_id)
+
+
+def _refuse(view: View, event: AnswerHold, hold: Hold) -> str:
+    if event.answer in {"approve", "reject", "reopen"} and hold.kind != "gate":
+        return f"a {hold.kind} hold is not a gate"
+    if event.answer in {"accept", "refuse"} and hold.kind not in {"leavers", "vanished"}:
+        return f"a {hold.kind} hold lists no leavers"
+    if event.answer == "lift" and hold.kind in {"gate", "rerun_init"}:
+        return "approve or reject the gate" if hold.kind == "gate" else "retry the init"
+    if event.answer in {"approve", "reject"} and hold.state != "waiting":
+        return f"the gate is {hold.state}: reopen it first"
+    if event.answer == "reopen" and hold.state == "waiting":
+        return "the gate is open already"
+    if event.answer == "approve":
+        return may_approve(view, event.actor, hold.batch_id)
+    return ""
+
+
+def may_approve(view: View, actor: str, batch_id: int | None) -> str:
+    """Return why this person may not approve: whoever published, created or advanced may not."""
+    batch = view.batches.get(batch_id or 0)
+    involved = {name for name in view.facts.get(f"involved:{batch_id}", "").split("\n") if name}
+    if batch is not None and batch.created_by:
+        involved.add(batch.created_by)
+    return f"{actor} published, created or advanced it and may not approve it" if actor in involved else ""
+
+
+def _apply(view: View, event: AnswerHold, hold: Hold) -> None:
+    if event.answer == "approve":
+        view.move_hold(hold, "approved", "approved")
+    elif event.answer == "reject":
+        view.move_hold(hold, "rejected", "rejected")
+    elif event.answer == "reopen":
+        if hold.expires_at is not None:
+            hold.expires_at = plus(view.now, max(0.0, holds.between_s(hold.opened_at, hold.expires_at)))
+        hold.opened_at = view.now
+        view.move_hold(hold, "waiting", "reopened")
+    elif event.answer == "accept":
+        view.move_hold(hold, "approved", "accepted")
+        for member_id in _listed(hold):
+            member.on_leaving(view, Leaving(member_id, actor=event.actor))
+    elif event.answer == "refuse":
+        view.move_hold(hold, "lifted", "refused")
+        for member_id in _listed(hold):
+            _keep(view, member_id)
+    else:
+        _lift(view, hold)
+
+
+def _lift(view: View, hold: Hold) -> None:
+    row = view.phases.get(hold.phase_id or 0)
+    if hold.kind == "brake" and row is not None:
+        row.ring_acknowledged = row.ring_failed
+        view.touch_phase(row)
+        view.decision.settled_phases.add(row.id)
+    view.move_hold(hold, "lifted", "lifted")
+    if hold.scope == "member" and hold.batch_id is not None:
+        subject = view.subjects.get((hold.batch_id, hold.member_id or 0))
+        if subject is not None:
+            lanes.advance(view, view.whole(subject))
+
+
+def _listed(hold: Hold) -> list[int]:
+    evidence = cast("dict[str, list[int]]", orjson.loads(hold.evidence_json))
+    return evidence.get("member_ids", [])
+
+
+def _keep(view: View, member_id: int) -> None:
+    """Pin a refused leaver, so that the source's silence is not asked about again."""
+    row = view.members.get(member_id)
+    if row is None:
+        return
+    pinned = cast("dict[str, object]", orjson.loads(row.pinned_json))
+    row.pinned_json = orjson.dumps(pinned | {"_stay": True}).decode()
+    row.absent_count = 0
+    view.touch_member(row)
+
+
+def on_approve_early(view: View, event: ApproveEarly) -> None:
+    """Approve a gate before its phase is due."""
+    row = view.phases.get(event.phase_id)
+    if row is None or row.status != "pending":
+        answer(view, event, f"phase {event.phase_id}", "the phase is not pending")
+        return
+    batch = view.batches[row.batch_id]
+    gate = phase.definition(view, batch, row).gate
+    why = "the phase has no gate" if gate is None else may_approve(view, event.actor, batch.id)
+    if not why and gate is not None:
+        known = holds.gate_of(view, row) or phase.ask(view, batch, row, None)
+        if known.state == "waiting":
+            known.note = event.reason
+            view.move_hold(known, "approved", "approved early")
+        else:
+            why = f"the gate is {known.state}"
+    answer(view, event, row.phase_name, why, batch_id=batch.id)
+
+
+def on_expired(view: View, event: HoldExpired) -> None:
+    """Let a gate that nobody answered expire. Expiry never approves; a pause has stopped its clock."""
+    hold = view.holds.get(event.hold_id)
+    if hold is None or not hold.is_open or hold.state != "waiting" or hold.expires_at is None:
+        return
+    if hold.expires_at > view.now:
+        return
+    batch = view.batches.get(hold.batch_id or 0)
+    if batch is not None:
+        if holds.is_paused(view, batch, None):
+            hold.expires_at = plus(view.now, 60.0)
+            view.touch_hold(hold)
+            return
+        asked_s = float(cast("dict[str, float]", orjson.loads(hold.evidence_json)).get("expires_s", 0.0))
+        later = holds.moved_end(view, batch, None, hold.opened_at, asked_s) if asked_s else hold.expires_at
+        if later > view.now:
+            hold.expires_at = later
+            view.touch_hold(hold)
+            return
+    view.move_hold(hold, "expired", "expired")

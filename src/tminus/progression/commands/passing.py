@@ -1,0 +1,127 @@
+"""Skip, mark done, roll back, edit data: an operator's word about one member's work."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+import orjson
+
+from tminus.progression import lanes, step
+from tminus.progression.actions import refuse_pass, refuse_rollback
+from tminus.progression.closing import cancel_lanes, fail_member
+from tminus.progression.commands.answering import answer
+from tminus.progression.commands.retrying import reopen
+
+if TYPE_CHECKING:
+    from tminus.domain.rows import Execution, Lane
+    from tminus.progression.events import EditData, PassStep, RollBack
+    from tminus.progression.view import Subject, View
+
+_FIRST_LOOK = ({"failed", "poll_timeout", "rolled_back"}, {"polling", "dispatched", "pending"}, {"cancelled"})
+
+
+def on_pass(view: View, event: PassStep) -> None:
+    """Skip a step or mark it done, then let its lane go on."""
+    member = view.members.get(event.member_id)
+    if member is None:
+        answer(view, event, f"member {event.member_id}", "no such member")
+        return
+    subject = view.whole(view.subject(member.batch_id, member.id))
+    lane, row = _find(view, subject, event.step)
+    why = refuse_pass(view, subject, row)
+    if why or lane is None or row is None:
+        answer(view, event, member.member_key, why, batch_id=member.batch_id)
+        return
+    if member.status != "active":
+        reopen(view, subject, row.step_name, original=True)
+    row = view.steps[lane.id][row.step_index]
+    _pass(view, subject, lane, row, event)
+    lanes.advance(view, subject)
+    answer(view, event, member.member_key, "", batch_id=member.batch_id)
+
+
+def _find(view: View, subject: Subject, name: str) -> tuple[Lane | None, Execution | None]:
+    """Find the step by its name or by phase/step: a failed one first, then an open, then a cancelled one."""
+    phase, _, bare = name.rpartition("/")
+    for wanted in _FIRST_LOOK:
+        for lane in subject.lanes:
+            if lane.kind != "phase" or (phase and lane.sequence != phase):
+                continue
+            for row in view.steps_of(lane):
+                if row.step_name == bare and row.status in wanted:
+                    return lane, row
+    return None, None
+
+
+def _pass(view: View, subject: Subject, lane: Lane, row: Execution, event: PassStep) -> None:
+    row.ready_at = row.retry_after = row.poll_due_at = None
+    row.completed_at = view.now
+    if event.done:
+        view.move_execution(row, "succeeded", "marked done", lane.member_id, event.reason)
+        view.decision.results[row.id] = orjson.dumps(event.outputs).decode() if event.outputs else None
+        step.note_attempt(view, row, step.last_job(lane, row), "marked_done")
+        step.keep_outputs(view, subject, event.outputs)
+    else:
+        if row.status == "polling":
+            view.move_execution(row, "cancelled", "skipped", lane.member_id, event.reason)
+            view.move_execution(row, "pending", "skipped", lane.member_id)
+        view.move_execution(row, "skipped", "skipped", lane.member_id, event.reason)
+    current = lanes.current_step(view, lane)
+    if lane.status == "running" and (current is None or (current.status == "pending" and current.ready_at is None)):
+        step.follow_up(view, subject, lane, row)
+
+
+def on_roll_back(view: View, event: RollBack) -> None:
+    """Undo a member's work: the on_failure sequences of what was sent, newest first, as one lane."""
+    member = view.members.get(event.member_id)
+    if member is None:
+        answer(view, event, f"member {event.member_id}", "no such member")
+        return
+    subject = view.whole(view.subject(member.batch_id, member.id))
+    sent = _sent_after(view, subject, event.to_phase)
+    why = refuse_rollback(subject, [row for _, row in sent])
+    names = _sequences(view, sent)
+    if not why and not names:
+        why = "none of the steps that were sent names an on_failure"
+    if not why:
+        version = max(lane.runbook_version for lane, _ in sent)
+        runbook = view.runbook(subject.batch, version)
+        names = [name for name in names if name in runbook.rollbacks]
+        steps = [one for name in names for one in runbook.rollbacks[name]]
+        lanes.open_lane(view, subject, "rollback", "\n".join(names), version, steps, lane_round=member.failures + 1)
+        if member.status == "active":
+            fail_member(view, subject, version, "rolled back by operator")
+        else:
+            cancel_lanes(view, subject, "rolled back by operator")
+        lanes.advance(view, subject)
+    answer(view, event, member.member_key, why, batch_id=member.batch_id)
+
+
+def _sent_after(view: View, subject: Subject, to_phase: str | None) -> list[tuple[Lane, Execution]]:
+    ordered = sorted((ln for ln in subject.lanes if ln.kind == "phase"), key=lanes.place)
+    names = [lane.sequence for lane in ordered]
+    first = names.index(to_phase) + 1 if to_phase in names else 0
+    found = [(lane, row) for lane in ordered[first:] for row in view.steps_of(lane) if row.dispatched_at is not None]
+    return sorted(found, key=lambda pair: pair[1].dispatched_at or "")
+
+
+def _sequences(view: View, sent: list[tuple[Lane, Execution]]) -> list[str]:
+    names = [lanes.step_of(view, lane, row).on_failure for lane, row in reversed(sent)]
+    return list(dict.fromkeys(name for name in names if name is not None))
+
+
+def on_edit_data(view: View, event: EditData) -> None:
+    """Pin values over the source's, or release pins."""
+    member = view.members.get(event.member_id)
+    if member is None:
+        answer(view, event, f"member {event.member_id}", "no such member")
+        return
+    pinned = cast("dict[str, object]", orjson.loads(member.pinned_json))
+    for name, value in event.values.items():
+        if value is None:
+            pinned.pop(name, None)
+        else:
+            pinned[name] = value
+    member.pinned_json = orjson.dumps(pinned).decode()
+    view.touch_member(member)
+    answer(view, event, member.member_key, "", batch_id=member.batch_id)

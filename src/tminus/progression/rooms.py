@@ -1,0 +1,85 @@
+"""Rooms: how many jobs may still go out now, per worker id and per function.
+
+The window bounds what is out unclaimed at a worker id, so that pause and cancel act at once and batches share fairly.
+What exceeds it stays `pending`, ready for the dispatcher. A step that follows in a lane may take a free place directly
+only when nobody else waits for that worker id: otherwise it queues, and the dispatcher goes round the batches.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final
+
+WINDOW: Final = 500
+QUEUE_FULL: Final = "window"
+
+
+@dataclass(slots=True)
+class LimitState:
+    """A cluster-wide limit as it stands: places left and tokens left (None: unlimited)."""
+
+    places: int | None = None
+    tokens: float | None = None
+
+
+@dataclass(slots=True)
+class Queue:
+    """One worker id: places left in its window, and which batches have work waiting for them."""
+
+    places: int = WINDOW
+    waiting_batches: frozenset[int] = frozenset()
+    waiting_first: int = 99
+
+
+@dataclass(slots=True)
+class Rooms:
+    """All the places there are for this micro-batch; taking one changes it."""
+
+    queues: dict[str, Queue] = field(default_factory=dict[str, Queue])
+    limits: dict[str, LimitState] = field(default_factory=dict[str, LimitState])
+    taken: dict[str, int] = field(default_factory=dict[str, int])
+
+    def take(self, worker_id: str, function: str, batch_id: int, priority: int, *, chosen: bool) -> str | None:
+        """Take a place, or return the reason why there is none. `chosen` says that the dispatcher picked this one."""
+        queue = self.queues.get(worker_id)
+        if queue is None:
+            queue = self.queues[worker_id] = Queue()
+        if queue.places <= 0:
+            return QUEUE_FULL
+        if not chosen and queue.waiting_batches and not self._first(queue, batch_id, priority):
+            return QUEUE_FULL
+        if self.limits:
+            for scope in (worker_id, function):
+                reason = self._short(scope)
+                if reason is not None:
+                    return reason
+            for scope in (worker_id, function):
+                self._use(scope)
+        queue.places -= 1
+        return None
+
+    @staticmethod
+    def _first(queue: Queue, batch_id: int, priority: int) -> bool:
+        return priority < queue.waiting_first or (
+            priority == queue.waiting_first and queue.waiting_batches == frozenset({batch_id})
+        )
+
+    def _short(self, scope: str) -> str | None:
+        state = self.limits.get(scope)
+        if state is None:
+            return None
+        if state.places is not None and state.places <= 0:
+            return f"limit:{scope}"
+        if state.tokens is not None and state.tokens < 1:
+            return f"rate:{scope}"
+        return None
+
+    def _use(self, scope: str) -> None:
+        state = self.limits.get(scope)
+        if state is None:
+            return
+        if state.places is not None:
+            state.places -= 1
+        if state.tokens is not None:
+            state.tokens -= 1
+            self.taken[scope] = self.taken.get(scope, 0) + 1

@@ -1,0 +1,88 @@
+"""Applying: a micro-batch of events becomes rows in one transaction.
+
+Load what the events touch, decide them over one view, write, then look at the phases and batches whose counters moved as
+a second decision, until nothing more follows. Everything here runs inside the caller's transaction.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from tminus.progression import events as ev
+from tminus.progression.decide import decide
+from tminus.progression.view import NeedsWholeError
+from tminus.store import opening, rooms
+from tminus.store.loading import load
+from tminus.store.writing import write
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tminus.db.connection import Tx
+    from tminus.domain.instant import Instant
+    from tminus.progression.decision import Reply
+    from tminus.progression.view import View
+    from tminus.runbook.model import Runbook
+
+_MOST_ROUNDS: Final = 50
+
+
+@dataclass(slots=True)
+class Applied:
+    """What came of a micro-batch: replies to commands, and how many jobs went out."""
+
+    replies: list[Reply] = field(default_factory=list["Reply"])
+    jobs_sent: int = 0
+    results: int = 0
+
+
+@dataclass(slots=True)
+class Context:
+    """What applying needs beside the transaction: the instant, the definitions, and two sizes."""
+
+    now: Instant
+    book: Callable[[str, int], Runbook]
+    window: int
+    chunk: int = opening.CHUNK
+
+
+def apply(tx: Tx, happened: Sequence[ev.Event], context: Context, applied: Applied) -> None:
+    """Decide and write these events and what follows from them."""
+    todo: Sequence[ev.Event] = happened
+    for _ in range(_MOST_ROUNDS):
+        if not todo:
+            return
+        view = _decided(tx, todo, context)
+        write(tx, view)
+        rooms.store_tokens(tx, view.rooms, context.now)
+        applied.replies += view.decision.replies
+        applied.jobs_sent += len(view.decision.jobs)
+        applied.results += len(view.decision.attempts)
+        todo = _following(tx, view, context)
+
+
+def _decided(tx: Tx, happened: Sequence[ev.Event], context: Context) -> View:
+    """Load and decide; load anew where the decision needed more of a subject than had been guessed."""
+    whole: set[tuple[int, int]] = set()
+    while True:
+        view = load(tx, happened, context, whole)
+        try:
+            decide(view, happened)
+        except NeedsWholeError as need:
+            if need.subject in whole:
+                raise
+            whole.add(need.subject)
+        else:
+            return view
+
+
+def _following(tx: Tx, view: View, context: Context) -> list[ev.Event]:
+    """Open phases and return the second decision: what the moved counters may have settled."""
+    decision = view.decision
+    for chunk in decision.openings:
+        runbook = view.runbook(chunk.batch, chunk.phase.runbook_version)
+        opening.open_chunk(tx, chunk, runbook, context.now, context.chunk)
+        decision.settled_phases.add(chunk.phase.id)
+    found: list[ev.Event] = [ev.PhaseSettled(i) for i in sorted(decision.settled_phases) if i > 0]
+    return found + [ev.BatchSettled(i) for i in sorted(decision.settled_batches)]

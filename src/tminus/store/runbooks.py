@@ -1,0 +1,66 @@
+"""Runbooks: published once and for ever; the active version of a name is the newest that was published."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from tminus.domain.errors import TminusError
+from tminus.runbook import load
+from tminus.store.reading import number, text
+
+if TYPE_CHECKING:
+    from typing import Literal
+
+    from tminus.db.connection import Tx
+    from tminus.domain.instant import Instant
+    from tminus.runbook.model import Runbook
+
+_NEWEST: Final = "SELECT coalesce(max(version), 0) FROM runbooks WHERE name = ?"
+_RETIRE: Final = "UPDATE runbooks SET is_active = 0 WHERE name = ? AND is_active"
+_ADD: Final = """INSERT INTO runbooks (name, version, yaml_content, data_table_name, is_active, overdue_behavior, rerun_init,
+  created_at, created_by) VALUES (?, ?, ?, ?, 1, ?, ?, ?, ?)"""
+_TEXT: Final = "SELECT yaml_content FROM runbooks WHERE name = ? AND version = ?"
+_SET_LIMIT: Final = """INSERT INTO limits (scope, in_flight, per_minute, set_by) VALUES (?, ?, ?, ?)
+  ON CONFLICT (scope) DO UPDATE SET in_flight = excluded.in_flight, per_minute = excluded.per_minute,
+  set_by = excluded.set_by"""
+_AUTOMATION: Final = "INSERT INTO runbook_automation_settings (runbook_name) VALUES (?) ON CONFLICT DO NOTHING"
+
+
+def publish(  # noqa: PLR0913 - what a publisher says, and when.
+    tx: Tx,
+    runbook: Runbook,
+    yaml_content: str,
+    now: Instant,
+    *,
+    overdue: Literal["rerun", "ignore"] = "rerun",
+    rerun_init: bool = False,
+    actor: str = "",
+) -> int:
+    """Publish the next version of a runbook; live batches move to it at the next tick. Return the version."""
+    row = tx.one(_NEWEST, (runbook.name,))
+    version = number(row[0] if row else 0) + 1
+    tx.run(_RETIRE, (runbook.name,))
+    tx.run(
+        _ADD,
+        (
+            runbook.name, version, yaml_content, view_name(runbook.name, version), overdue, int(rerun_init), now, actor,
+        ),
+    )  # fmt: skip
+    tx.run(_AUTOMATION, (runbook.name,))
+    for scope, limit in runbook.limits.items():
+        tx.run(_SET_LIMIT, (scope, limit.in_flight, limit.per_minute, f"runbook {runbook.name} v{version}"))
+    return version
+
+
+def view_name(name: str, version: int) -> str:
+    """Return the name of the view of a runbook's source rows."""
+    return f"runbook_{re.sub(r'[^a-z0-9]+', '_', name.lower()).strip('_')[:80]}_v{version}"
+
+
+def read(tx: Tx, name: str, version: int) -> Runbook:
+    """Return the definition of one version."""
+    row = tx.one(_TEXT, (name, version))
+    if row is None:
+        raise TminusError("E520", f"runbook {name} has no version {version}", hint="`doctor` shows what is missing")
+    return load(text(row[0]))

@@ -1,0 +1,218 @@
+"""The store as the engine sees it: rounds, sweeps, cohorts, commands - each one transaction.
+
+A round takes what has come in, lets waiting work go out fairly, and claims for those who have room, all in one
+commit. When a micro-batch cannot be written it is replayed event by event, so that one bad event stops only itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from tminus.db.migrate import migrate
+from tminus.domain.errors import TminusError
+from tminus.progression.rooms import WINDOW
+from tminus.progression.view import NeedsWholeError
+from tminus.store import claims, cohort, opening, runbooks, sweeps, turns
+from tminus.store.applying import Applied, Context, apply
+from tminus.store.writing import StaleRowError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from typing import Literal
+
+    from tminus.db.connection import Database, Tx
+    from tminus.domain.instant import Instant
+    from tminus.progression.decision import Reply
+    from tminus.progression.events import Event
+    from tminus.runbook.model import Runbook
+
+_ONE_EVENT_FAILS: Final = (StaleRowError, NeedsWholeError, TminusError, LookupError)
+
+
+@dataclass(slots=True)
+class Asking:
+    """A worker with room: which worker id it serves, its name, and how many jobs it takes."""
+
+    worker_id: str
+    worker: str
+    most: int
+
+
+@dataclass(slots=True)
+class Round:
+    """What a round did."""
+
+    replies: list[Reply] = field(default_factory=list["Reply"])
+    claimed: list[claims.Claim] = field(default_factory=list[claims.Claim])
+    refused: list[tuple[Event, Exception]] = field(default_factory=list["tuple[Event, Exception]"])
+    handled: int = 0
+    sent: int = 0
+
+
+class Store:
+    """One database, and everything that may be done to it."""
+
+    def __init__(
+        self,
+        database: Database,
+        *,
+        clock: Callable[[], Instant] | None = None,
+        window: int = WINDOW,
+        chunk: int = opening.CHUNK,
+    ) -> None:
+        """Use a migrated database; `clock` stands in for the database's own in tests and rehearsals."""
+        self.database = database
+        self.window = window
+        self.chunk = chunk
+        self._clock = clock or database.now
+        self._books: dict[tuple[str, int], Runbook] = {}
+
+    @classmethod
+    def open(cls, database: Database, *, clock: Callable[[], Instant] | None = None, window: int = WINDOW) -> Store:
+        """Migrate a database and return its store."""
+        migrate(database)
+        return cls(database, clock=clock, window=window)
+
+    def now(self) -> Instant:
+        """Return the clock that decides."""
+        return self._clock()
+
+    # -- rounds ----------------------------------------------------------------------------------------------------
+
+    def round(self, events: Sequence[Event] = (), asking: Iterable[Asking] = (), *, turn: bool = True) -> Round:
+        """Handle events, let waiting work go out, claim: one transaction."""
+        asked = list(asking)
+        try:
+            return self._round(events, asked, turn=turn)
+        except _ONE_EVENT_FAILS as error:
+            if len(events) == 1:
+                return Round(refused=[(events[0], error)])
+            if not events:
+                raise
+        done = Round()
+        for event in events:
+            self._merge(done, self.round([event], turn=False))
+        self._merge(done, self._round((), asked, turn=turn))
+        return done
+
+    def _round(self, events: Sequence[Event], asking: Sequence[Asking], *, turn: bool) -> Round:
+        done = Round()
+        applied = Applied()
+        with self.database.write() as tx:
+            context = self._context(tx)
+            apply(tx, events, context, applied)
+            if turn:
+                apply(tx, turns.choose(tx, context.now, self.window), context, applied)
+            for one in asking:
+                done.claimed += claims.claim(tx, one.worker_id, one.worker, one.most, context.now)
+        done.replies, done.sent, done.handled = applied.replies, applied.jobs_sent, len(events)
+        return done
+
+    @staticmethod
+    def _merge(into: Round, part: Round) -> None:
+        into.replies += part.replies
+        into.claimed += part.claimed
+        into.refused += part.refused
+        into.handled += part.handled
+        into.sent += part.sent
+
+    # -- the tick --------------------------------------------------------------------------------------------------
+
+    def sweep(self, look: Callable[..., sweeps.Page], after: tuple[str, int] = sweeps.START) -> sweeps.Page:
+        """Look for due work; nothing is written."""
+        with self.database.read() as tx:
+            return look(tx, self.now(), after)
+
+    def wake(self) -> int:
+        """Look again at lanes whose batch was woken; return how many subjects there were."""
+        return self._take(sweeps.take_wakes)
+
+    def end_members(self) -> int:
+        """Take the next members of ending batches along; return how many events that were."""
+        return self._take(sweeps.take_endings)
+
+    def _take(self, take: Callable[[Tx], list[Event]]) -> int:
+        with self.database.write() as tx:
+            events = take(tx)
+            apply(tx, events, self._context(tx), Applied())
+        return len(events)
+
+    def move_versions(self) -> int:
+        """Move live batches to the versions that were published, one transaction each."""
+        with self.database.read() as tx:
+            behind = sweeps.behind(tx)
+        for event in behind:
+            self.round([event], turn=False)
+        return len(behind)
+
+    def next_due(self) -> Instant | None:
+        """Return when a sweep will next find something."""
+        with self.database.read() as tx:
+            return sweeps.next_due(tx)
+
+    # -- cohorts ---------------------------------------------------------------------------------------------------
+
+    def create_batch(self, wanted: cohort.NewBatch) -> cohort.Made:
+        """Make a batch, or find it."""
+        with self.database.write() as tx:
+            return cohort.create(tx, wanted, self._context(tx), Applied())
+
+    def join(self, batch_id: int, members: Sequence[tuple[str, str]]) -> list[int]:
+        """Add members to a live batch."""
+        with self.database.write() as tx:
+            return cohort.join(tx, batch_id, members, self._context(tx), Applied())
+
+    def move(self, member_id: int, batch_id: int, actor: str | None = None) -> int | None:
+        """Move a member to another open batch."""
+        with self.database.write() as tx:
+            return cohort.move(tx, member_id, batch_id, self._context(tx), Applied(), actor=actor)
+
+    def publish(  # noqa: PLR0913 - what a publisher says.
+        self,
+        runbook: Runbook,
+        yaml_content: str,
+        *,
+        overdue: Literal["rerun", "ignore"] = "rerun",
+        rerun_init: bool = False,
+        actor: str = "",
+    ) -> int:
+        """Publish the next version of a runbook."""
+        with self.database.write() as tx:
+            return runbooks.publish(
+                tx, runbook, yaml_content, self.now(), overdue=overdue, rerun_init=rerun_init, actor=actor
+            )
+
+    # -- workers ---------------------------------------------------------------------------------------------------
+
+    def claim(self, worker_id: str, worker: str, most: int) -> list[claims.Claim]:
+        """Take jobs for a worker."""
+        with self.database.write() as tx:
+            return claims.claim(tx, worker_id, worker, most, self.now())
+
+    def beat(self, worker: str, jobs: Sequence[tuple[int, str]]) -> None:
+        """Keep the leases of running jobs."""
+        with self.database.write() as tx:
+            claims.beat(tx, worker, jobs, self.now())
+
+    def give_back(self, worker: str, jobs: Sequence[tuple[int, str]]) -> int:
+        """Put jobs back that a worker has not done."""
+        with self.database.write() as tx:
+            return claims.give_back(tx, worker, jobs)
+
+    def release(self, worker: str) -> int:
+        """End the leases of a dead worker."""
+        with self.database.write() as tx:
+            return claims.release(tx, worker, self.now())
+
+    # -- inside ----------------------------------------------------------------------------------------------------
+
+    def _context(self, tx: Tx) -> Context:
+        return Context(now=self.now(), book=lambda name, version: self._book(tx, name, version), window=self.window,
+                       chunk=self.chunk)  # fmt: skip
+
+    def _book(self, tx: Tx, name: str, version: int) -> Runbook:
+        known = self._books.get((name, version))
+        if known is None:
+            known = self._books[name, version] = runbooks.read(tx, name, version)
+        return known

@@ -1,0 +1,277 @@
+"""Writing: one Decision becomes rows, in one transaction, with every status compared with what was loaded.
+
+A row that is not as it was when it was decided about is a defect or a foreign hand: `StaleRowError` rolls the whole
+micro-batch back. Order matters: attempts read the claim from the message row before it goes, and old jobs go before new
+ones come, because an execution has at most one job out.
+"""
+
+from __future__ import annotations
+
+from operator import attrgetter
+from typing import TYPE_CHECKING, Final
+
+import orjson
+
+from tminus.domain.rows import Batch, Execution, Hold, Lane, Member, PhaseRow, columns
+from tminus.store import payloads
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from tminus.db.connection import Tx, Value
+    from tminus.domain.instant import Instant
+    from tminus.domain.rows import Row
+    from tminus.progression.decision import Decision, Job
+    from tminus.progression.view import View
+
+_COUNTERS: Final = frozenset(
+    {
+        "open_lanes", "open_phases", "members_active", "members_done", "members_failed", "members_removed",
+        "members_cancelled", "lanes_total", "lanes_succeeded", "lanes_failed", "lanes_cancelled", "lanes_started",
+    }
+)  # fmt: skip
+_SKIP: Final[dict[str, frozenset[str]]] = {
+    "batches": _COUNTERS,
+    "phase_executions": _COUNTERS,
+    "batch_members": frozenset(),
+    "lanes": frozenset({"batch_id", "member_id", "phase_id", "kind", "sequence"}),
+    "executions": frozenset({"lane_id", "batch_id", "step_index"}),
+    "holds": frozenset({"scope", "kind"}),
+}
+
+
+class StaleRowError(Exception):
+    """A row was not as it had been loaded: the micro-batch is rolled back and replayed event by event."""
+
+
+def _update(table: str, row: type[Row], status: str = "status") -> tuple[str, attrgetter[tuple[Value, ...]]]:
+    names = [name for name in columns(row) if name != "id" and name not in _SKIP[table]]
+    sets = ", ".join(f"{name} = ?" for name in names)
+    getter: attrgetter[tuple[Value, ...]] = attrgetter(*names, "id", "was")
+    return f"UPDATE {table} SET {sets} WHERE id = ? AND {status} = ?", getter
+
+
+def _insert(table: str, row: type[Row], extra: Sequence[str] = ()) -> tuple[str, attrgetter[tuple[Value, ...]]]:
+    names = [name for name in columns(row) if name != "id"]
+    marks = ", ".join("?" for _ in (*names, *extra))
+    getter: attrgetter[tuple[Value, ...]] = attrgetter(*names)
+    return f"INSERT INTO {table} ({', '.join((*names, *extra))}) VALUES ({marks})", getter
+
+
+_BATCH = _update("batches", Batch)
+_PHASE = _update("phase_executions", PhaseRow)
+_MEMBER = _update("batch_members", Member)
+_LANE = _update("lanes", Lane)
+_EXECUTION = _update("executions", Execution)
+_HOLD = _update("holds", Hold, "state")
+_NEW_PHASE = _insert("phase_executions", PhaseRow)
+_NEW_LANE = _insert("lanes", Lane)
+_NEW_EXECUTION = _insert("executions", Execution)
+_NEW_HOLD = _insert("holds", Hold)
+
+# The two moves of the success path have statements of their own: fewer columns, and most of all writing.
+_SENT: Final = """UPDATE executions SET status = 'dispatched', job_id = ?, attempt = ?, function_name = ?, params_json = ?,
+  dispatched_at = ?, first_dispatched_at = ?, ready_at = NULL, retry_after = NULL, error_message = NULL,
+  error_type = NULL, completed_at = NULL, priority = ? WHERE id = ? AND status = 'pending'"""
+_DONE: Final = """UPDATE executions SET status = 'succeeded', job_id = NULL, completed_at = ?, result_json = ?
+  WHERE id = ? AND status = 'dispatched'"""
+_RESULT: Final = "UPDATE executions SET result_json = ? WHERE id = ?"
+_ATTEMPT: Final = """INSERT INTO attempts (execution_id, attempt, job_id, outcome, worker, delivery, dispatched_at,
+  claimed_at, ended_at, poll_count, function_name, params_json, result_json, error_message, error_type, duration_ms, log)
+  SELECT ?, ?, ?, ?, m.claimed_by, m.delivery, ?, m.claimed_at, ?, ?, ?, ?, ?, ?, ?, ?, ?
+  FROM (SELECT 1) LEFT JOIN messages m ON m.topic = 'worker-jobs' AND m.execution_id = ?"""
+_JOB: Final = """INSERT INTO messages (topic, route, message_id, body, priority, created_at, batch_id, member_id, lane_id,
+  execution_id, function_name, timeout_sec, is_poll) VALUES ('worker-jobs', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+_JOB_END: Final = "DELETE FROM messages WHERE topic = 'worker-jobs' AND execution_id = ?"
+_JOB_DRAIN: Final = (
+    "UPDATE messages SET is_draining = 1, timeout_at = NULL WHERE topic = 'worker-jobs' AND execution_id = ?"
+)
+_JOB_RETURN: Final = """UPDATE messages SET claimed_by = NULL, claimed_at = NULL, lease_until = NULL, timeout_at = NULL,
+  delivery = delivery + 1 WHERE topic = 'worker-jobs' AND execution_id = ?"""
+_VOID: Final = """DELETE FROM messages WHERE topic = 'worker-jobs' AND batch_id = ? AND claimed_at IS NULL
+  AND priority >= 3"""
+_HISTORY: Final = """INSERT INTO events (at, batch_id, member_id, entity, entity_id, from_status, to_status, attempt, cause,
+  actor, detail) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+_LATE: Final = """INSERT INTO late_results (job_id, digest, execution_id, batch_id, member_id, is_success, reason,
+  result_json, error_message, received_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+  ON CONFLICT (job_id, digest) DO UPDATE SET seen = seen + 1"""
+_AUDIT: Final = """INSERT INTO audit (at, actor, action, scope, subject, reason, outcome, detail_json)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?)"""
+
+
+def write(tx: Tx, view: View) -> None:
+    """Write everything the view's decision asks for."""
+    decision = view.decision
+    fresh = _insert_new(tx, decision)
+    _write_executions(tx, decision, view.now)
+    _guarded(tx, _LANE, decision.lanes.values())
+    _guarded(tx, _MEMBER, decision.members.values())
+    _guarded(tx, _PHASE, decision.phases.values())
+    _guarded(tx, _BATCH, decision.batches.values())
+    _guarded(tx, _HOLD, decision.holds.values())
+    _write_attempts(tx, decision, view.now)
+    _write_jobs(tx, decision, view.now)
+    _write_counts(tx, decision, fresh)
+    _write_records(tx, decision, view.now, fresh)
+
+
+def _insert_new(tx: Tx, decision: Decision) -> dict[tuple[str, int], int]:
+    """Insert new rows and return the ids that stand for the negative ones."""
+    fresh: dict[tuple[str, int], int] = {}
+    for phase in decision.new_phases:
+        fresh["phase", phase.id] = tx.add(_NEW_PHASE[0], _NEW_PHASE[1](phase))
+    for lane in decision.new_lanes:
+        lane.phase_id = fresh.get(("phase", lane.phase_id or 0), lane.phase_id)
+        fresh["lane", lane.id] = tx.add(_NEW_LANE[0], _NEW_LANE[1](lane))
+    if decision.dropped_executions:
+        tx.many("DELETE FROM executions WHERE id = ?", [(i,) for i in decision.dropped_executions if i > 0])
+    for row in decision.new_executions:
+        row.lane_id = fresh.get(("lane", row.lane_id), row.lane_id)
+        fresh["execution", row.id] = tx.add(_NEW_EXECUTION[0], _NEW_EXECUTION[1](row))
+    for hold in decision.new_holds:
+        hold.phase_id = fresh.get(("phase", hold.phase_id or 0), hold.phase_id)
+        hold.evidence_json = _real_lane(hold.evidence_json, fresh)
+        fresh["hold", hold.id] = tx.add(_NEW_HOLD[0], _NEW_HOLD[1](hold))
+    return fresh
+
+
+def _real_lane(evidence_json: str, fresh: dict[tuple[str, int], int]) -> str:
+    if '"lane_id":-' not in evidence_json:
+        return evidence_json
+    evidence = orjson.loads(evidence_json)
+    evidence["lane_id"] = fresh.get(("lane", evidence["lane_id"]), evidence["lane_id"])
+    return orjson.dumps(evidence).decode()
+
+
+def _guarded(tx: Tx, statement: tuple[str, attrgetter[tuple[Value, ...]]], rows: Iterable[Row]) -> None:
+    params = [statement[1](row) for row in rows]
+    if params and tx.many(statement[0], params) != len(params):
+        raise StaleRowError(statement[0][:40])
+
+
+def _write_executions(tx: Tx, decision: Decision, now: Instant) -> None:
+    sent: list[tuple[Value, ...]] = []
+    done: list[tuple[Value, ...]] = []
+    other: list[Execution] = []
+    results = {i: payloads.fit(tx, text, now) for i, text in decision.results.items()}
+    for row in decision.executions.values():
+        if row.was == "pending" and row.status == "dispatched" and row.poll_started_at is None:
+            sent.append(
+                (
+                    row.job_id, row.attempt, row.function_name, row.params_json, row.dispatched_at,
+                    row.first_dispatched_at, row.priority, row.id,
+                )
+            )  # fmt: skip
+        elif row.was == "dispatched" and row.status == "succeeded":
+            done.append((row.completed_at, results.pop(row.id, None), row.id))
+        else:
+            other.append(row)
+    for sql, params in ((_SENT, sent), (_DONE, done)):
+        if params and tx.many(sql, params) != len(params):
+            raise StaleRowError(sql[:40])
+    _guarded(tx, _EXECUTION, other)
+    if results:
+        tx.many(_RESULT, [(text, i) for i, text in results.items()])
+
+
+def _write_attempts(tx: Tx, decision: Decision, now: Instant) -> None:
+    if decision.attempts:
+        tx.many(
+            _ATTEMPT,
+            [
+                (
+                    a.execution.id, a.attempt, a.job_id, a.outcome, a.dispatched_at, now, a.poll_count,
+                    a.function_name, a.params_json, payloads.fit(tx, a.result_json, now), a.error_message, a.error_type,
+                    a.duration_ms, a.log, a.execution.id,
+                )
+                for a in decision.attempts
+            ],
+        )  # fmt: skip
+
+
+def _write_jobs(tx: Tx, decision: Decision, now: Instant) -> None:
+    for sql, ended in (
+        (_JOB_END, decision.job_ends),
+        (_JOB_DRAIN, decision.job_drains),
+        (_JOB_RETURN, decision.job_returns),
+        (_VOID, decision.void_batches),
+    ):
+        if ended:
+            tx.many(sql, [(i,) for i in ended])
+    if decision.jobs:
+        tx.many(_JOB, [_job_row(job, now) for job in decision.jobs])
+
+
+def _job_row(job: Job, now: Instant) -> tuple[Value, ...]:
+    row, lane = job.execution, job.lane
+    return (
+        row.worker_id, job.job_id, body(job), row.priority, now, row.batch_id, lane.member_id, lane.id, row.id,
+        job.function, row.timeout_sec, int(job.is_poll),
+    )  # fmt: skip
+
+
+def body(job: Job) -> str:
+    """Write a job as foreign workers read it."""
+    row, lane, batch = job.execution, job.lane, job.batch
+    is_init = lane.kind == "init"
+    return orjson.dumps(
+        {
+            "jobId": job.job_id,
+            "batchId": row.batch_id,
+            "workerId": row.worker_id,
+            "functionName": job.function,
+            "parameters": orjson.Fragment(job.params_json),
+            "correlationData": {
+                "initExecutionId" if is_init else "stepExecutionId": row.id,
+                "isInitStep": is_init,
+                "runbookName": batch.runbook_name,
+                "runbookVersion": row.runbook_version,
+                "attempt": row.attempt,
+                "correlationId": f"batch-{row.batch_id}-lane-{lane.id}",
+            },
+        }
+    ).decode()
+
+
+def _write_counts(tx: Tx, decision: Decision, fresh: dict[tuple[str, int], int]) -> None:
+    for table, counts, entity in (
+        ("phase_executions", decision.phase_counts, "phase"),
+        ("batches", decision.batch_counts, "batch"),
+    ):
+        for row_id, deltas in sorted(counts.items()):
+            moved = {name: delta for name, delta in deltas.items() if delta}
+            if moved:
+                sets = ", ".join(f"{name} = {name} + ?" for name in moved)
+                real = fresh.get((entity, row_id), row_id)
+                tx.run(f"UPDATE {table} SET {sets} WHERE id = ?", (*moved.values(), real))
+
+
+def _write_records(tx: Tx, decision: Decision, now: Instant, fresh: dict[tuple[str, int], int]) -> None:
+    if decision.history:
+        tx.many(
+            _HISTORY,
+            [
+                (
+                    now, h.batch_id, h.member_id, h.entity,
+                    h.entity_id if h.entity_id > 0 else fresh.get((h.entity, h.entity_id), h.entity_id),
+                    h.from_status, h.to_status, h.attempt, h.cause, h.actor, h.detail,
+                )
+                for h in decision.history
+            ],
+        )  # fmt: skip
+    if decision.late:
+        tx.many(
+            _LATE,
+            [
+                (
+                    late.job_id, late.digest, late.execution_id, late.batch_id, late.member_id, int(late.is_success),
+                    late.reason, payloads.fit(tx, late.result_json, now), late.error_message, now,
+                )
+                for late in decision.late
+            ],
+        )  # fmt: skip
+    if decision.audits:
+        tx.many(
+            _AUDIT,
+            [(now, a.actor, a.action, a.scope, a.subject, a.reason, a.outcome, a.detail_json) for a in decision.audits],
+        )
