@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 # The outermost frames, around foreign code and around a round of the relay, outlive whatever is thrown.
 BROAD_HANDLERS = {"src/tminus/workers/child/boundary.py": 1, "src/tminus/engine/relay.py": 1}
 
-SILENCED_TYPE = re.compile(r"#\s*(?:type:\s*ignore|mypy:|pyright:\s*(?!ignore\[)|ruff:\s*noqa)")
+SILENCED_TYPE = re.compile(r"#\s*(?:type:\s*ignore|mypy:|pyright:(?!\s*ignore\[)|ruff:\s*noqa)")
 BARE_WAIVER = re.compile(r"#\s*noqa(?::\s*[A-Z]+\d+(?:[,\s]+[A-Z]+\d+)*)?\s*$")
 
 

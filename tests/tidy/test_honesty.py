@@ -37,6 +37,11 @@ def test_a_waiver_without_a_reason_is_found(tmp_path: Path, write: Write, commen
     assert len(honesty.bare_waivers(tmp_path)) == 1
 
 
+def test_one_rule_of_one_checker_may_be_waived_on_its_line(tmp_path: Path, write: Write) -> None:
+    write(PLACE, "x = 1  # pyright: ignore[reportUnknownMemberType] - the driver has no types\n")
+    assert honesty.silenced_types(tmp_path) == []
+
+
 def test_a_waiver_with_a_reason_stands(tmp_path: Path, write: Write) -> None:
     write(PLACE, "x = 1  # noqa: S608 - the names come from a constant\n")
     assert honesty.bare_waivers(tmp_path) == []
