@@ -1,7 +1,7 @@
 """Store benchmark: results applied per second, and what a large phase costs to open.
 
-Run `make bench-store`. Every figure is measured in this run on a database file with `synchronous=FULL`; the last line is
-one JSON object. A "result applied" is the whole success path in one transaction of 500: result recorded, next step
+Run `make bench-store`. Every figure is measured in this run on a database file with `synchronous=FULL`; the last line
+is one JSON object. A "result applied" is the whole success path in one transaction of 500: result recorded, next step
 dispatched with resolved parameters, attempt, history, counters, outbox.
 """
 
@@ -103,7 +103,7 @@ def send_all(store: Store) -> list[Claim]:
 def answer(store: Store, jobs: list[Claim], *, shuffled: bool = False) -> tuple[int, float]:
     """Answer jobs in micro-batches until nothing comes back; return how many results and the seconds they took."""
     done, spent = 0, 0.0
-    chance = random.Random(7)  # noqa: S311 - the order of a benchmark, not a secret.
+    chance = random.Random(7)
     waiting = jobs
     while waiting:
         if shuffled:

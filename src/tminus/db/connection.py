@@ -1,8 +1,8 @@
 """Connections: SQLite opened the one way that is safe and fast, and transactions that cannot be left open.
 
 A `Database` has one writing connection and one lock: all writers of a process go through it, because SQLite's own busy
-handler makes them wait in steps of milliseconds. Every statement goes through `Tx`, so that a test can stand between any
-two of them. What PostgreSQL says differently gets a name in this room, never a condition in a query.
+handler makes them wait in steps of milliseconds. Every statement goes through `Tx`, so that a test can stand between
+any two of them. What PostgreSQL says differently gets a name in this room, never a condition in a query.
 """
 
 from __future__ import annotations
@@ -16,10 +16,9 @@ from tminus.domain.errors import TminusError
 from tminus.domain.instant import Instant
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Generator, Iterator, Sequence
 
 Value = str | int | float | None
-Params = "Sequence[Value]"
 
 _PRAGMAS: Final = (
     "PRAGMA journal_mode = WAL",
@@ -91,7 +90,7 @@ class Database:
         self.path = path
 
     @contextmanager
-    def write(self) -> Iterator[Tx]:
+    def write(self) -> Generator[Tx]:
         """Hold the write lock for one transaction: committed at the end, rolled back on any exception."""
         with self._lock:
             self._begin()
@@ -103,7 +102,7 @@ class Database:
             self._commit()
 
     @contextmanager
-    def read(self) -> Iterator[Tx]:
+    def read(self) -> Generator[Tx]:
         """Read a consistent snapshot, for a short time."""
         with self._lock:
             self._run("BEGIN")

@@ -34,10 +34,8 @@ def refuse_retry(view: View, subject: Subject) -> str:
         return f"the member is {member.status}; only a failed or cancelled one can be tried again"
     if member.moved_to is not None:
         return "the member has moved to another batch"
-    if batch.is_cancelling or batch.status == "cancelled":
-        return "the batch is cancelled"
-    if batch.status == "closing":
-        return "the batch is closing"
+    if batch.is_cancelling or batch.status in {"cancelled", "closing"}:
+        return "the batch is closing" if batch.status == "closing" else "the batch is cancelled"
     if member.status == "cancelled" and any(ln.kind == "init" and ln.status == "failed" for ln in _own(view, batch)):
         return "the batch's init failed: retry the batch"
     if any(lane.kind == "rollback" and lane.status in LANE_OPEN for lane in subject.lanes):

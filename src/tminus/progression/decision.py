@@ -1,8 +1,8 @@
 """What a decision wants written: the output side of the state machine.
 
-One Decision gathers all that a micro-batch of events causes. Rows changed are the row objects themselves with the status
-they were loaded with (`was`); new rows have negative ids until the store gives real ones. Counters travel as deltas, so
-that nothing is proportional to a batch. Nothing here knows SQL.
+One Decision gathers all that a micro-batch of events causes. Rows changed are the row objects themselves with the
+status they were loaded with (`was`); new rows have negative ids until the store gives real ones. Counters travel as
+deltas, so that nothing is proportional to a batch. Nothing here knows SQL.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ class Job:
     lane: Lane
     batch: Batch
     params_json: str
-    is_poll: bool
-    function: str = ""
+    function: str
+    is_poll: bool = False
 
 
 @dataclass(slots=True)
@@ -120,6 +120,7 @@ class Decision:
     lanes: dict[int, Lane] = field(default_factory=dict[int, "Lane"])
     executions: dict[int, Execution] = field(default_factory=dict[int, "Execution"])
     holds: dict[int, Hold] = field(default_factory=dict[int, "Hold"])
+    outputs_only: set[int] = field(default_factory=set[int])
     new_phases: list[PhaseRow] = field(default_factory=list["PhaseRow"])
     new_members: list[Member] = field(default_factory=list["Member"])
     new_lanes: list[Lane] = field(default_factory=list["Lane"])

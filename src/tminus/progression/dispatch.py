@@ -153,7 +153,7 @@ def send(view: View, subject: Subject, lane: Lane, row: Execution, params_json: 
     row.job_id = job_id(row.id, row.attempt, init=lane.kind == "init")
     member_id = None if subject.member is None else subject.member.id
     view.move_execution(row, "dispatched", "dispatch", member_id)
-    view.decision.jobs.append(Job(row.job_id, row, lane, subject.batch, params_json, False, row.function_name))
+    view.decision.jobs.append(Job(row.job_id, row, lane, subject.batch, params_json, function=row.function_name))
     if lane.kind == "phase" and lane.deadline_at is None:
         _start_deadline(view, subject, lane)
 
@@ -182,6 +182,6 @@ def send_poll(view: View, subject: Subject, lane: Lane, row: Execution) -> str |
     row.job_id = job_id(row.id, row.attempt, row.poll_count, init=lane.kind == "init")
     view.touch_execution(row)
     view.decision.jobs.append(
-        Job(row.job_id, row, lane, subject.batch, row.params_json or "{}", is_poll=True, function=function)
+        Job(row.job_id, row, lane, subject.batch, row.params_json or "{}", function, is_poll=True)
     )
     return None

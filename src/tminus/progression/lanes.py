@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Final
 from tminus.domain.rows import Execution, Lane
 from tminus.domain.status import LANE_OPEN, PRIORITY_BY_KIND
 from tminus.progression import holds
-from tminus.runbook.model import Step
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from tminus.domain.rows import Batch, PhaseRow
     from tminus.domain.status import LaneKind
     from tminus.progression.view import Subject, View
-    from tminus.runbook.model import Phase, Runbook
+    from tminus.runbook.model import Phase, Runbook, Step
 
 GOES_ON: Final = frozenset({"rollback", "removal", "member_failed", "finish"})
 _TURN: Final = {"rollback": 0, "removal": 1, "member_failed": 2, "finish": 3}
@@ -41,7 +40,7 @@ def definition(runbook: Runbook, lane: Lane) -> tuple[Step, ...]:
 
 
 def step_of(view: View, lane: Lane, row: Execution) -> Step:
-    """Return the definition that an execution runs: that of its own version, found by name within the lane's sequence."""
+    """Return the definition that an execution runs: that of its own version, found by name."""
     runbook = view.runbook(view.batches[lane.batch_id], row.runbook_version)
     steps = definition(runbook, lane)
     if row.step_index < len(steps) and steps[row.step_index].name == row.step_name:
@@ -144,7 +143,7 @@ def open_lane(  # noqa: PLR0913 - the parts of a lane that differ by kind.
 
 
 def init_succeeded(view: View, batch: Batch, version: int) -> bool:
-    """Tell whether the init that holds for this version has succeeded; a version without one inherits the one before."""
+    """Tell whether the init that holds for this version has succeeded; one without its own inherits the one before."""
     inits = [
         lane for lane in view.subject(batch.id, None).lanes if lane.kind == "init" and lane.runbook_version <= version
     ]

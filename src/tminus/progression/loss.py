@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from tminus.domain.instant import plus
 from tminus.progression import drain, holds, lanes, step
 from tminus.progression.events import WorkError
 
@@ -82,7 +83,7 @@ def on_deadline(view: View, event: DeadlinePassed) -> None:
     if stretched > view.now or holds.is_paused(view, subject.batch, lane.member_id):
         lane.deadline_at = max(stretched, view.now)
         if lane.deadline_at == view.now:
-            lane.deadline_at = holds.plus(view.now, 60.0)
+            lane.deadline_at = plus(view.now, 60.0)
         view.touch_lane(lane)
         return
     lane.deadline_at = None

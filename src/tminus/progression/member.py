@@ -18,6 +18,7 @@ from tminus.progression.tables import ENGINE, JOINER
 
 if TYPE_CHECKING:
     from tminus.domain.rows import Lane, PhaseRow
+    from tminus.domain.status import HoldKind
     from tminus.progression.events import Absent, Joining, Moving
     from tminus.progression.view import Subject, View
     from tminus.runbook.model import Leavers
@@ -156,7 +157,7 @@ def on_absent(view: View, event: Absent) -> None:
     if reason is None:
         return
     names = [m.member_key for m in going if m.id in asked]
-    evidence = {"member_ids": sorted(asked), "members": names[:1000], "count": len(names)}
+    evidence: dict[str, object] = {"member_ids": sorted(asked), "members": names[:1000], "count": len(names)}
     _propose(view, event, reason, evidence)
 
 
@@ -184,7 +185,7 @@ def _why_ask(view: View, event: Absent, leavers: Leavers, ids: list[int]) -> tup
 
 def _propose(view: View, event: Absent, reason: str, evidence: dict[str, object]) -> None:
     batch = view.batches[event.batch_id]
-    kind = "vanished" if event.vanished else "leavers"
+    kind: HoldKind = "vanished" if event.vanished else "leavers"
     text = orjson.dumps(evidence).decode()
     hold = holds.open_hold(view, scope="batch", kind=kind, reason=reason, batch=batch, evidence_json=text)
     if hold.evidence_json != text or hold.reason != reason:

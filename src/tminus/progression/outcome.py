@@ -26,8 +26,8 @@ def outputs(step: Step, result_json: str | None, *, complete: bool | None) -> di
     if not step.output_params or result_json is None:
         return {}
     result: object = orjson.loads(result_json)
-    if complete is True and isinstance(result, dict):
-        data = _field(cast("dict[str, object]", result), "data")
+    if complete is True:
+        data = follow(result, "data")
         result = result if data is _MISSING else data
     found: dict[str, object] = {}
     for name, path in step.output_params:
@@ -60,7 +60,7 @@ def _field(fields: dict[str, object], name: str) -> object:
 
 
 def retry_delay_s(policy: Retry, row: Execution, error: WorkError) -> float:
-    """Return how long to wait before the next try: interval × backoff^(n-1), capped, jittered; a longer wish wins."""
+    """Return how long to wait before the next try: interval * backoff^(n-1), capped, jittered; a longer wish wins."""
     delay = policy.interval_s * policy.backoff ** min(row.retry_count, 64)
     if policy.max_interval_s is not None:
         delay = min(delay, policy.max_interval_s)

@@ -16,7 +16,7 @@ from tminus.progression import holds
 from tminus.progression.decision import Opening
 
 if TYPE_CHECKING:
-    from tminus.domain.rows import Batch, PhaseRow
+    from tminus.domain.rows import Batch, Hold, PhaseRow
     from tminus.progression.events import PhaseDue, PhaseOpening, PhaseSettled
     from tminus.progression.view import View
     from tminus.runbook.model import Phase
@@ -73,7 +73,7 @@ def _gate_open(view: View, batch: Batch, phase: PhaseRow, expires_s: float | Non
     return False
 
 
-def ask(view: View, batch: Batch, phase: PhaseRow, expires_s: float | None) -> holds.Hold:
+def ask(view: View, batch: Batch, phase: PhaseRow, expires_s: float | None) -> Hold:
     """Open the phase's gate."""
     evidence: dict[str, object] = {
         "phase": phase.phase_name,

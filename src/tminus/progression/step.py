@@ -84,7 +84,7 @@ def _keep_late(view: View, event: ResultArrived, row: Execution | None, lane: La
     )
 
 
-def note_attempt(  # noqa: PLR0913 - an attempt's end has these parts.
+def note_attempt(
     view: View,
     row: Execution,
     job: str,
@@ -147,7 +147,7 @@ def keep_outputs(view: View, subject: Subject, found: dict[str, object]) -> None
         return
     known = cast("dict[str, object]", orjson.loads(subject.member.worker_data_json))
     subject.member.worker_data_json = orjson.dumps(known | found).decode()
-    view.touch_member(subject.member)
+    view.touch_outputs(subject.member)
 
 
 def follow_up(view: View, subject: Subject, lane: Lane, row: Execution) -> None:
@@ -163,8 +163,6 @@ def follow_up(view: View, subject: Subject, lane: Lane, row: Execution) -> None:
         if take_turn(view, subject, lane, following, chosen=False):
             if subject.is_whole:
                 lanes.advance(view, subject)
-            return
-        if lane.status != "running":
             return
         index += 1
     close_lane(view, subject, lane)

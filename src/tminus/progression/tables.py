@@ -9,7 +9,7 @@ that a worker's result can move.
 
 The rules that keep them honest:
 
-* An absent cell is an error. `allowed` refuses it before anything is written, so a wrong guard stops one event, not a wave.
+* An absent cell is an error. It is refused before anything is written, so a wrong guard stops one event, not a wave.
 * A terminal status is final. The cells that leave one carry the word `OPERATOR` or `JOINER`: nobody else may use them,
   and the history names who did.
 * A failure that will be tried again passes through `failed` on its way back to `pending`, in one transaction: readers

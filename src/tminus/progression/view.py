@@ -1,9 +1,9 @@
 """The view: the rows that a micro-batch of events touches, and the only place where they change.
 
-The store loads it under locks; events are decided one after another over the same view, so that two events of one member
-see each other. Every change goes through here: a status move is checked against the tables, written into the history and
-followed by its counters, and the row is marked for writing. Nothing here knows why a row moves; that is for the modules
-named after the nouns.
+The store loads it under locks; events are decided one after another over the same view, so that two events of one
+member see each other. Every change goes through here: a status move is checked against the tables, written into the
+history and followed by its counters, and the row is marked for writing. Nothing here knows why a row moves; that is for
+the modules named after the nouns.
 """
 
 from __future__ import annotations
@@ -157,7 +157,15 @@ class View:
         """Have the member written."""
         if not row.was:
             row.was = row.status
+        self.decision.outputs_only.discard(row.id)
         self.decision.members[row.id] = row
+
+    def touch_outputs(self, row: Member) -> None:
+        """Have the member's outputs written; unless more of it changes, nothing else is."""
+        if row.id not in self.decision.members:
+            row.was = row.status
+            self.decision.members[row.id] = row
+            self.decision.outputs_only.add(row.id)
 
     def touch_lane(self, row: Lane) -> None:
         """Have the lane written."""
@@ -291,7 +299,7 @@ class View:
             self.count_phase(lane.phase_id, "ring_failed", -delta)
         self.decision.settled_phases.add(lane.phase_id)
 
-    def _note(
+    def _note(  # noqa: PLR0913, PLR0917 - a history row has these columns.
         self,
         batch_id: int | None,
         member_id: int | None,

@@ -1,7 +1,7 @@
 """Applying: a micro-batch of events becomes rows in one transaction.
 
-Load what the events touch, decide them over one view, write, then look at the phases and batches whose counters moved as
-a second decision, until nothing more follows. Everything here runs inside the caller's transaction.
+Load what the events touch, decide them over one view, write, then look at the phases and batches whose counters moved
+as a second decision, until nothing more follows. Everything here runs inside the caller's transaction.
 """
 
 from __future__ import annotations

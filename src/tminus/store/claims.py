@@ -36,9 +36,9 @@ _TAKE: Final = """SELECT id, execution_id, message_id, function_name, body, deli
 _CLAIM: Final = """UPDATE messages SET claimed_by = ?, claimed_at = ?, lease_until = ?, timeout_at = ?
   WHERE id = ? AND claimed_at IS NULL"""
 _BEAT: Final = """UPDATE messages SET lease_until = min(?, coalesce(timeout_at, ?))
-  WHERE topic = 'worker-jobs' AND execution_id = ? AND message_id = ? AND claimed_by = ? AND NOT is_draining"""
+  WHERE id = ? AND message_id = ? AND claimed_by = ?"""
 _RETURN: Final = """UPDATE messages SET claimed_by = NULL, claimed_at = NULL, lease_until = NULL, timeout_at = NULL
-  WHERE topic = 'worker-jobs' AND execution_id = ? AND message_id = ? AND claimed_by = ? AND NOT is_draining"""
+  WHERE id = ? AND message_id = ? AND claimed_by = ? AND NOT is_draining"""
 _RELEASE: Final = """UPDATE messages SET lease_until = ? WHERE topic = 'worker-jobs' AND claimed_by = ?
   AND lease_until > ?"""
 

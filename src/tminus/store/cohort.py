@@ -12,13 +12,9 @@ from typing import TYPE_CHECKING, Final
 import orjson
 
 from tminus.domain.instant import Instant, between_s
-from tminus.domain.rows import PhaseRow, columns
 from tminus.progression import events as ev
 from tminus.progression.holds import open_hold
-from tminus.progression.rooms import Rooms
 from tminus.progression.version import new_phase
-from tminus.progression.view import View
-from tminus.store import reading
 from tminus.store.applying import Applied, Context, apply
 from tminus.store.loading import load
 from tminus.store.reading import number, text
@@ -44,10 +40,14 @@ _COUNT_MEMBERS: Final = "UPDATE batches SET members_active = members_active + ? 
 _TAKEN: Final = """SELECT m.member_key FROM batch_members m JOIN batches b ON b.id = m.batch_id
   WHERE m.member_key IN (SELECT value FROM json_each(?)) AND b.runbook_name = ? AND m.moved_to IS NULL
     AND b.status IN ('detected', 'init_dispatched', 'active', 'closing') AND m.status IN ('active', 'failed')"""
-_GENERATIONS: Final = """SELECT member_key, max(generation), sum(status IN ('active', 'failed', 'done') AND moved_to IS NULL)
+_GENERATIONS: Final = """SELECT member_key, max(generation),
+    sum(status IN ('active', 'failed', 'done') AND moved_to IS NULL)
   FROM batch_members WHERE batch_id = ? AND member_key IN (SELECT value FROM json_each(?)) GROUP BY member_key"""
 _ADD_MEMBER: Final = """INSERT INTO batch_members (batch_id, member_key, generation, status, data_json, added_at,
   inherits_from, failed_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"""
+_GENERATION: Final = """SELECT coalesce(max(generation), 0),
+    coalesce(sum(status IN ('active', 'failed', 'done') AND moved_to IS NULL), 0)
+  FROM batch_members WHERE batch_id = ? AND member_key = ?"""
 _BATCH: Final = "SELECT status, runbook_name FROM batches WHERE id = ?"
 
 
@@ -171,11 +171,7 @@ def move(
     home, key, status, data, failed_at, moved_to = origin
     if home == batch_id or moved_to is not None or status not in {"active", "failed"}:
         return None
-    generations = tx.one(
-        "SELECT coalesce(max(generation), 0), coalesce(sum(status IN ('active', 'failed', 'done') AND moved_to IS NULL), 0)"
-        " FROM batch_members WHERE batch_id = ? AND member_key = ?",
-        (batch_id, key),
-    )
+    generations = tx.one(_GENERATION, (batch_id, key))
     if generations is None or generations[1]:
         return None
     heir = tx.add(

@@ -149,9 +149,9 @@ def _load_members(tx: Tx, view: View, wanted: Wanted, happened: Sequence[ev.Even
         view.members[member.id] = member
     related: set[int] = set()
     for member_id in wanted.whole:
-        member = view.members.get(member_id)
-        if member is not None:
-            related |= {other for other in (member.moved_to, member.inherits_from) if other is not None}
+        known = view.members.get(member_id)
+        if known is not None:
+            related |= {other for other in (known.moved_to, known.inherits_from) if other is not None}
     wanted.whole |= related
     for member in fetch(tx, Member, reading.MEMBERS, related - set(view.members)):
         view.members[member.id] = member
@@ -188,7 +188,7 @@ def _load_batches(tx: Tx, view: View, batch_ids: set[int]) -> None:
         view.phases[phase.id] = phase
     found = reading.ids(batch_ids)
     for values in tx.all(reading.HOLDS, (found,)):
-        hold = Hold(*values)  # type: ignore[arg-type]
+        hold = reading.hold(values)
         view.holds.setdefault(hold.id, hold)
 
 

@@ -26,8 +26,8 @@ CHUNK: Final = 2_000
 
 _LAST: Final = """SELECT max(id), count(*) FROM (SELECT id FROM batch_members
   WHERE batch_id = ? AND id > ? AND status = 'active' ORDER BY id LIMIT ?)"""
-_LANES: Final = """INSERT INTO lanes (batch_id, member_id, phase_id, kind, sequence, runbook_version, status, steps_total,
-    lane_order, due_at, ring, is_inherited, deadline_at, deadline_from, reason, started_at, closed_at)
+_LANES: Final = """INSERT INTO lanes (batch_id, member_id, phase_id, kind, sequence, runbook_version, status,
+    steps_total, lane_order, due_at, ring, is_inherited, deadline_at, deadline_from, reason, started_at, closed_at)
   SELECT m.batch_id, m.id, ?2, 'phase', ?3, ?4,
     CASE WHEN m.inherited_json LIKE ?5 ESCAPE '~' THEN 'succeeded' ELSE 'waiting' END, ?6, ?7, ?8,
     (SELECT min(value ->> 0) FROM json_each(?9) WHERE ?10 + m.turn <= value ->> 1),

@@ -12,7 +12,7 @@ import orjson
 from tminus.domain.rows import Batch, Execution, Hold, JobOut, Lane, Member, PhaseRow, columns
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from tminus.db.connection import Tx, Value
 
@@ -43,7 +43,7 @@ HOLDS: Final = (
     f" UNION ALL SELECT {_select(Hold)} FROM holds WHERE scope IN ('all', 'runbook') AND batch_id IS NULL"
 )
 HOLDS_BY_ID: Final = f"SELECT {_select(Hold)} FROM holds WHERE id IN {IDS}"
-JOBS: Final = f"SELECT {_select(JobOut)} FROM messages WHERE topic = 'worker-jobs' AND execution_id IN {IDS}"
+JOBS: Final = f"SELECT {_select(JobOut)} FROM messages WHERE id IN {IDS}"
 DRAINING: Final = f"SELECT {_select(JobOut)} FROM messages WHERE is_draining AND batch_id IN {IDS}"
 
 
@@ -57,8 +57,14 @@ def fetch(tx: Tx, row: type[R], sql: str, wanted: Iterable[int]) -> list[R]:
     known = set(wanted)
     if not known:
         return []
-    make = cast("type[R]", row)
-    return [make(*values) for values in tx.all(sql, (ids(known),))]  # pyright: ignore[reportArgumentType]
+    make = cast("Callable[..., R]", row)
+    return [make(*values) for values in tx.all(sql, (ids(known),))]
+
+
+def hold(values: tuple[Value, ...]) -> Hold:
+    """Make a hold from a row of `HOLDS`."""
+    make = cast("Callable[..., Hold]", Hold)
+    return make(*values)
 
 
 def number(value: Value) -> int:

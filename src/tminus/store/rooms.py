@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Final
 
 from tminus.domain.instant import Instant, between_s
 from tminus.progression.rooms import WINDOW, LimitState, Queue, Rooms
-from tminus.store import reading
 from tminus.store.reading import number, text
 
 if TYPE_CHECKING:
@@ -114,9 +113,3 @@ def store_tokens(tx: Tx, rooms: Rooms, now: Instant) -> None:
         state = rooms.limits[scope]
         tx.run(_REFILL, (state.tokens, now, scope))
     rooms.taken.clear()
-
-
-def busy_ids(tx: Tx, execution_ids: list[int]) -> set[int]:
-    """Return which of these executions have a job out."""
-    sql = "SELECT execution_id FROM messages WHERE topic = 'worker-jobs' AND execution_id IN (SELECT value FROM json_each(?))"
-    return {number(i) for (i,) in tx.all(sql, (reading.ids(execution_ids),))}

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 _NEWEST: Final = "SELECT coalesce(max(version), 0) FROM runbooks WHERE name = ?"
 _RETIRE: Final = "UPDATE runbooks SET is_active = 0 WHERE name = ? AND is_active"
-_ADD: Final = """INSERT INTO runbooks (name, version, yaml_content, data_table_name, is_active, overdue_behavior, rerun_init,
-  created_at, created_by) VALUES (?, ?, ?, ?, 1, ?, ?, ?, ?)"""
+_ADD: Final = """INSERT INTO runbooks (name, version, yaml_content, data_table_name, is_active, overdue_behavior,
+  rerun_init, created_at, created_by) VALUES (?, ?, ?, ?, 1, ?, ?, ?, ?)"""
 _TEXT: Final = "SELECT yaml_content FROM runbooks WHERE name = ? AND version = ?"
 _SET_LIMIT: Final = """INSERT INTO limits (scope, in_flight, per_minute, set_by) VALUES (?, ?, ?, ?)
   ON CONFLICT (scope) DO UPDATE SET in_flight = excluded.in_flight, per_minute = excluded.per_minute,

@@ -168,7 +168,7 @@ class Store:
         with self.database.write() as tx:
             return cohort.move(tx, member_id, batch_id, self._context(tx), Applied(), actor=actor)
 
-    def publish(  # noqa: PLR0913 - what a publisher says.
+    def publish(
         self,
         runbook: Runbook,
         yaml_content: str,

@@ -16,6 +16,7 @@ from tminus.store.reading import number, text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Literal
 
     from tminus.db.connection import Tx, Value
 
@@ -23,16 +24,12 @@ PAGE: Final = 500
 
 PHASES_DUE: Final = """SELECT due_at, id FROM phase_executions WHERE status = 'pending' AND due_at IS NOT NULL
   AND due_at <= ? AND (due_at, id) > (?, ?) ORDER BY due_at, id LIMIT ?"""
-PHASES_OPENING: Final = (
-    "SELECT '', id FROM phase_executions WHERE opening_after IS NOT NULL AND id > ? ORDER BY id LIMIT ?"
-)
+PHASES_OPENING: Final = """SELECT '', id FROM phase_executions WHERE opening_after IS NOT NULL
+  AND id > ? ORDER BY id LIMIT ?"""
 POLLS_DUE: Final = """SELECT poll_due_at, id FROM executions WHERE status = 'polling' AND poll_due_at IS NOT NULL
   AND poll_due_at <= ? AND (poll_due_at, id) > (?, ?) ORDER BY poll_due_at, id LIMIT ?"""
-LEASES: Final = """SELECT lease_until, id, execution_id, message_id FROM messages WHERE lease_until IS NOT NULL
-  AND lease_until <= ? AND (lease_until, id) > (?, ?) ORDER BY lease_until, id LIMIT ?"""
-TIMEOUTS: Final = """SELECT timeout_at, id, execution_id, message_id FROM messages
-  WHERE timeout_at IS NOT NULL AND NOT is_draining AND timeout_at <= ? AND (timeout_at, id) > (?, ?)
-  ORDER BY timeout_at, id LIMIT ?"""
+LEASES: Final = """SELECT lease_until, id, message_id, timeout_at <= lease_until AND NOT is_draining FROM messages
+  WHERE lease_until IS NOT NULL AND lease_until <= ? AND (lease_until, id) > (?, ?) ORDER BY lease_until, id LIMIT ?"""
 DEADLINES: Final = """SELECT deadline_at, id FROM lanes WHERE status IN ('waiting', 'running') AND deadline_at IS NOT NULL
   AND deadline_at <= ? AND (deadline_at, id) > (?, ?) ORDER BY deadline_at, id LIMIT ?"""
 EXPIRIES: Final = """SELECT expires_at, id, batch_id FROM holds WHERE is_open AND state = 'waiting'
@@ -96,13 +93,14 @@ def polls_due(tx: Tx, now: Instant, after: tuple[str, int] = START, page: int = 
 
 
 def leases_ended(tx: Tx, now: Instant, after: tuple[str, int] = START, page: int = PAGE) -> Page:
-    """Find claims whose lease has ended."""
-    return _paged(tx, LEASES, now, after, lambda row: ev.JobLost(number(row[2]), text(row[3])), page)
+    """Find claims whose lease has ended, or whose timeout has: a lease never goes past it."""
+    return _paged(tx, LEASES, now, after, _lease_event, page)
 
 
-def timeouts(tx: Tx, now: Instant, after: tuple[str, int] = START, page: int = PAGE) -> Page:
-    """Find jobs that run longer than their step allows."""
-    return _paged(tx, TIMEOUTS, now, after, lambda row: ev.JobTimedOut(number(row[2]), text(row[3])), page)
+def _lease_event(row: tuple[Value, ...]) -> ev.Event:
+    _, execution_id, job_id, is_timeout = row
+    event = ev.JobTimedOut if is_timeout else ev.JobLost
+    return event(number(execution_id), text(job_id))
 
 
 def deadlines(tx: Tx, now: Instant, after: tuple[str, int] = START, page: int = PAGE) -> Page:
@@ -116,7 +114,6 @@ def expiries(tx: Tx, now: Instant, after: tuple[str, int] = START, page: int = P
 
 
 SWEEPS: Final[tuple[Callable[..., Page], ...]] = (
-    timeouts,
     leases_ended,
     deadlines,
     expiries,
@@ -131,7 +128,7 @@ def behind(tx: Tx, after: int = 0, page: int = 50) -> list[ev.VersionMove]:
     found: list[ev.VersionMove] = []
     for batch_id, runbook_id, version, overdue, rerun_init in tx.all(BATCHES_BEHIND, (after, page)):
         sent = frozenset(text(name) for (name,) in tx.all(ONE_WAY_PHASES, (number(batch_id),)))
-        behavior = "ignore" if overdue == "ignore" else "rerun"
+        behavior: Literal["rerun", "ignore"] = "ignore" if overdue == "ignore" else "rerun"
         found.append(
             ev.VersionMove(number(batch_id), number(runbook_id), number(version), behavior, bool(rerun_init), sent)
         )
@@ -179,7 +176,6 @@ def next_due(tx: Tx) -> Instant | None:
       SELECT min(due_at) AS at FROM phase_executions WHERE status = 'pending' AND due_at IS NOT NULL
       UNION ALL SELECT min(poll_due_at) FROM executions WHERE status = 'polling' AND poll_due_at IS NOT NULL
       UNION ALL SELECT min(lease_until) FROM messages WHERE lease_until IS NOT NULL
-      UNION ALL SELECT min(timeout_at) FROM messages WHERE timeout_at IS NOT NULL AND NOT is_draining
       UNION ALL SELECT min(deadline_at) FROM lanes WHERE status IN ('waiting', 'running') AND deadline_at IS NOT NULL
       UNION ALL SELECT min(expires_at) FROM holds WHERE is_open AND state = 'waiting' AND expires_at IS NOT NULL)"""
     row = tx.one(sql)

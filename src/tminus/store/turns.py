@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, Final
 
-from tminus.domain.rows import Batch, Hold
+from tminus.domain.rows import Batch
 from tminus.progression import holds
 from tminus.progression.events import ExecutionReady
 from tminus.store import reading, rooms
@@ -77,7 +77,7 @@ def _round_robin(tx: Tx, worker_id: str, priority: int, batches: Sequence[int], 
 def blocked_batches(tx: Tx, batch_ids: Sequence[int]) -> set[int]:
     """Return the batches whose init and phase jobs may not go out: not open, or held."""
     found = {batch.id: batch for batch in fetch(tx, Batch, reading.BATCHES, batch_ids)}
-    standing = [Hold(*values) for values in tx.all(reading.HOLDS, (reading.ids(batch_ids),))]  # type: ignore[arg-type]
+    standing = [reading.hold(values) for values in tx.all(reading.HOLDS, (reading.ids(batch_ids),))]
     stopping = [hold for hold in standing if holds.strength(hold) == "dispatch" and hold.scope != "member"]
     return {
         batch_id

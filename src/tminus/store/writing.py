@@ -30,13 +30,14 @@ _COUNTERS: Final = frozenset(
         "members_cancelled", "lanes_total", "lanes_succeeded", "lanes_failed", "lanes_cancelled", "lanes_started",
     }
 )  # fmt: skip
+# What never changes is not written again: an UPDATE that names an indexed column rewrites its index entry.
 _SKIP: Final[dict[str, frozenset[str]]] = {
-    "batches": _COUNTERS,
-    "phase_executions": _COUNTERS,
-    "batch_members": frozenset(),
-    "lanes": frozenset({"batch_id", "member_id", "phase_id", "kind", "sequence"}),
-    "executions": frozenset({"lane_id", "batch_id", "step_index"}),
-    "holds": frozenset({"scope", "kind"}),
+    "batches": _COUNTERS | {"runbook_name", "kind", "source_time", "created_by", "data_json"},
+    "phase_executions": _COUNTERS | {"batch_id", "phase_name", "phase_index", "runbook_version", "offset_minutes"},
+    "batch_members": frozenset({"batch_id", "member_key", "generation", "data_json", "inherits_from", "added_at"}),
+    "lanes": frozenset({"batch_id", "member_id", "phase_id", "kind", "sequence", "cause_execution_id"}),
+    "executions": frozenset({"lane_id", "batch_id", "step_index", "step_name", "worker_id", "is_one_way"}),
+    "holds": frozenset({"scope", "kind", "batch_id", "member_id", "phase_id", "runbook_name"}),
 }
 
 
@@ -58,6 +59,8 @@ def _insert(table: str, row: type[Row], extra: Sequence[str] = ()) -> tuple[str,
     return f"INSERT INTO {table} ({', '.join((*names, *extra))}) VALUES ({marks})", getter
 
 
+# Most writing to a member is one more output; it changes no status, so the row's lock is guard enough.
+_OUTPUTS: Final = "UPDATE batch_members SET worker_data_json = ? WHERE id = ? AND status = ?"
 _BATCH = _update("batches", Batch)
 _PHASE = _update("phase_executions", PhaseRow)
 _MEMBER = _update("batch_members", Member)
@@ -70,28 +73,30 @@ _NEW_EXECUTION = _insert("executions", Execution)
 _NEW_HOLD = _insert("holds", Hold)
 
 # The two moves of the success path have statements of their own: fewer columns, and most of all writing.
-_SENT: Final = """UPDATE executions SET status = 'dispatched', job_id = ?, attempt = ?, function_name = ?, params_json = ?,
-  dispatched_at = ?, first_dispatched_at = ?, ready_at = NULL, retry_after = NULL, error_message = NULL,
-  error_type = NULL, completed_at = NULL, priority = ? WHERE id = ? AND status = 'pending'"""
+_SENT: Final = """UPDATE executions SET status = 'dispatched', job_id = ?, attempt = ?, function_name = ?,
+  params_json = ?, dispatched_at = ?, first_dispatched_at = ?, ready_at = NULL, retry_after = NULL,
+  error_message = NULL, error_type = NULL, completed_at = NULL, priority = ? WHERE id = ? AND status = 'pending'"""
 _DONE: Final = """UPDATE executions SET status = 'succeeded', job_id = NULL, completed_at = ?, result_json = ?
   WHERE id = ? AND status = 'dispatched'"""
 _RESULT: Final = "UPDATE executions SET result_json = ? WHERE id = ?"
-_ATTEMPT: Final = """INSERT INTO attempts (execution_id, attempt, job_id, outcome, worker, delivery, dispatched_at,
-  claimed_at, ended_at, poll_count, function_name, params_json, result_json, error_message, error_type, duration_ms, log)
+_ATTEMPT: Final = """INSERT INTO attempt_rows (execution_id, attempt, job_id, outcome, worker, delivery, dispatched_at,
+  claimed_at, ended_at, poll_count, function_name, params_json, result_json, error_message, error_type, duration_ms,
+  log)
   SELECT ?, ?, ?, ?, m.claimed_by, m.delivery, ?, m.claimed_at, ?, ?, ?, ?, ?, ?, ?, ?, ?
-  FROM (SELECT 1) LEFT JOIN messages m ON m.topic = 'worker-jobs' AND m.execution_id = ?"""
-_JOB: Final = """INSERT INTO messages (topic, route, message_id, body, priority, created_at, batch_id, member_id, lane_id,
-  execution_id, function_name, timeout_sec, is_poll) VALUES ('worker-jobs', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
-_JOB_END: Final = "DELETE FROM messages WHERE topic = 'worker-jobs' AND execution_id = ?"
-_JOB_DRAIN: Final = (
-    "UPDATE messages SET is_draining = 1, timeout_at = NULL WHERE topic = 'worker-jobs' AND execution_id = ?"
-)
+  FROM (SELECT 1) LEFT JOIN messages m ON m.id = ?"""
+_KEEP_ATTEMPT: Final = """UPDATE attempt_rows SET params_json = e.params_json, result_json = e.result_json
+  FROM executions e WHERE e.id = ? AND attempt_rows.execution_id = e.id AND attempt_rows.outcome = 'succeeded'"""
+_JOB: Final = """INSERT INTO messages (id, topic, route, message_id, body, priority, created_at, batch_id, member_id,
+  lane_id, execution_id, function_name, timeout_sec, is_poll)
+  VALUES (?, 'worker-jobs', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+_JOB_END: Final = "DELETE FROM messages WHERE id = ?"
+_JOB_DRAIN: Final = "UPDATE messages SET is_draining = 1 WHERE id = ?"
 _JOB_RETURN: Final = """UPDATE messages SET claimed_by = NULL, claimed_at = NULL, lease_until = NULL, timeout_at = NULL,
-  delivery = delivery + 1 WHERE topic = 'worker-jobs' AND execution_id = ?"""
+  delivery = delivery + 1 WHERE id = ?"""
 _VOID: Final = """DELETE FROM messages WHERE topic = 'worker-jobs' AND batch_id = ? AND claimed_at IS NULL
   AND priority >= 3"""
-_HISTORY: Final = """INSERT INTO events (at, batch_id, member_id, entity, entity_id, from_status, to_status, attempt, cause,
-  actor, detail) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+_HISTORY: Final = """INSERT INTO events (at, batch_id, member_id, entity, entity_id, from_status, to_status, attempt,
+  cause, actor, detail) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 _LATE: Final = """INSERT INTO late_results (job_id, digest, execution_id, batch_id, member_id, is_success, reason,
   result_json, error_message, received_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
   ON CONFLICT (job_id, digest) DO UPDATE SET seen = seen + 1"""
@@ -105,7 +110,11 @@ def write(tx: Tx, view: View) -> None:
     fresh = _insert_new(tx, decision)
     _write_executions(tx, decision, view.now)
     _guarded(tx, _LANE, decision.lanes.values())
-    _guarded(tx, _MEMBER, decision.members.values())
+    _guarded(tx, _MEMBER, (m for i, m in decision.members.items() if i not in decision.outputs_only))
+    if decision.outputs_only:
+        rows = [decision.members[i] for i in decision.outputs_only]
+        if tx.many(_OUTPUTS, [(m.worker_data_json, m.id, m.was) for m in rows]) != len(rows):
+            raise StaleRowError(_OUTPUTS)
     _guarded(tx, _PHASE, decision.phases.values())
     _guarded(tx, _BATCH, decision.batches.values())
     _guarded(tx, _HOLD, decision.holds.values())
@@ -124,6 +133,7 @@ def _insert_new(tx: Tx, decision: Decision) -> dict[tuple[str, int], int]:
         lane.phase_id = fresh.get(("phase", lane.phase_id or 0), lane.phase_id)
         fresh["lane", lane.id] = tx.add(_NEW_LANE[0], _NEW_LANE[1](lane))
     if decision.dropped_executions:
+        tx.many(_KEEP_ATTEMPT, [(i,) for i in decision.dropped_executions if i > 0])
         tx.many("DELETE FROM executions WHERE id = ?", [(i,) for i in decision.dropped_executions if i > 0])
     for row in decision.new_executions:
         row.lane_id = fresh.get(("lane", row.lane_id), row.lane_id)
@@ -181,8 +191,9 @@ def _write_attempts(tx: Tx, decision: Decision, now: Instant) -> None:
             [
                 (
                     a.execution.id, a.attempt, a.job_id, a.outcome, a.dispatched_at, now, a.poll_count,
-                    a.function_name, a.params_json, payloads.fit(tx, a.result_json, now), a.error_message, a.error_type,
-                    a.duration_ms, a.log, a.execution.id,
+                    a.function_name, None if a.outcome == "succeeded" else a.params_json,
+                    None if a.outcome == "succeeded" else payloads.fit(tx, a.result_json, now),
+                    a.error_message, a.error_type, a.duration_ms, a.log, a.execution.id,
                 )
                 for a in decision.attempts
             ],
@@ -205,7 +216,7 @@ def _write_jobs(tx: Tx, decision: Decision, now: Instant) -> None:
 def _job_row(job: Job, now: Instant) -> tuple[Value, ...]:
     row, lane = job.execution, job.lane
     return (
-        row.worker_id, job.job_id, body(job), row.priority, now, row.batch_id, lane.member_id, lane.id, row.id,
+        row.id, row.worker_id, job.job_id, body(job), row.priority, now, row.batch_id, lane.member_id, lane.id, row.id,
         job.function, row.timeout_sec, int(job.is_poll),
     )  # fmt: skip
 

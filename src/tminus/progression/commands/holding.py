@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, cast
 
 import orjson
 
-from tminus.domain.instant import plus
+from tminus.domain.instant import between_s, plus
 from tminus.progression import holds, lanes, member, phase
 from tminus.progression.commands.answering import answer
 from tminus.progression.events import Leaving
@@ -78,7 +78,7 @@ def _apply(view: View, event: AnswerHold, hold: Hold) -> None:
         view.move_hold(hold, "rejected", "rejected")
     elif event.answer == "reopen":
         if hold.expires_at is not None:
-            hold.expires_at = plus(view.now, max(0.0, holds.between_s(hold.opened_at, hold.expires_at)))
+            hold.expires_at = plus(view.now, max(0.0, between_s(hold.opened_at, hold.expires_at)))
         hold.opened_at = view.now
         view.move_hold(hold, "waiting", "reopened")
     elif event.answer == "accept":

@@ -218,7 +218,8 @@ CREATE INDEX executions_ready ON executions (worker_id, priority, batch_id, read
   WHERE status = 'pending' AND ready_at IS NOT NULL;
 CREATE INDEX executions_poll ON executions (poll_due_at, id) WHERE status = 'polling' AND poll_due_at IS NOT NULL;
 
-CREATE TABLE attempts (
+-- A succeeded attempt's parameters and result are those of its execution: the view `attempts` shows them from there.
+CREATE TABLE attempt_rows (
   id INTEGER PRIMARY KEY,
   execution_id INTEGER NOT NULL,
   attempt INTEGER NOT NULL,
@@ -239,8 +240,10 @@ CREATE TABLE attempts (
   duration_ms REAL,
   log TEXT
 );
-CREATE INDEX attempts_execution ON attempts (execution_id, attempt);
+CREATE INDEX attempt_rows_execution ON attempt_rows (execution_id, attempt);
 
+-- The row of a job has the id of its execution, so that an execution has at most one job out; a lease never outlives its
+-- timeout, so that one index finds both. Other topics count from 2^48.
 CREATE TABLE messages (
   id INTEGER PRIMARY KEY,
   topic TEXT NOT NULL CHECK (topic IN ('worker-jobs', 'worker-results', 'orchestrator-events')),
@@ -262,12 +265,11 @@ CREATE TABLE messages (
   lease_until TEXT,
   timeout_at TEXT,
   delivery INTEGER NOT NULL DEFAULT 1,
-  is_draining BOOLEAN NOT NULL DEFAULT 0
+  is_draining BOOLEAN NOT NULL DEFAULT 0,
+  CHECK (topic <> 'worker-jobs' OR id = execution_id)
 );
-CREATE UNIQUE INDEX messages_job ON messages (execution_id) WHERE topic = 'worker-jobs';
 CREATE INDEX messages_unclaimed ON messages (topic, route, priority, batch_id, id) WHERE claimed_at IS NULL;
 CREATE INDEX messages_lease ON messages (lease_until, id) WHERE lease_until IS NOT NULL;
-CREATE INDEX messages_timeout ON messages (timeout_at, id) WHERE timeout_at IS NOT NULL AND NOT is_draining;
 CREATE INDEX messages_draining ON messages (batch_id) WHERE is_draining;
 
 CREATE TABLE handled_messages (
@@ -340,8 +342,7 @@ CREATE TABLE events (
   actor TEXT,
   detail TEXT
 );
-CREATE INDEX events_batch ON events (batch_id, id);
-CREATE INDEX events_member ON events (member_id, id) WHERE member_id IS NOT NULL;
+CREATE INDEX events_subject ON events (batch_id, member_id);
 
 CREATE TABLE audit (
   id INTEGER PRIMARY KEY,
@@ -415,6 +416,14 @@ CREATE TABLE idempotency_keys (
   created_at TEXT NOT NULL,
   PRIMARY KEY (runbook_name, idempotency_key)
 ) WITHOUT ROWID;
+
+CREATE VIEW attempts AS
+SELECT a.id, a.execution_id, a.attempt, a.job_id, a.outcome, a.worker, a.delivery, a.dispatched_at, a.claimed_at, a.ended_at,
+  a.poll_count, a.function_name,
+  CASE WHEN a.outcome = 'succeeded' THEN coalesce(a.params_json, e.params_json) ELSE a.params_json END AS params_json,
+  CASE WHEN a.outcome = 'succeeded' THEN coalesce(a.result_json, e.result_json) ELSE a.result_json END AS result_json,
+  a.error_message, a.error_type, a.duration_ms, a.log
+FROM attempt_rows a LEFT JOIN executions e ON e.id = a.execution_id;
 
 -- A waiting or ended execution has no current job; readers still see the id of its last sending.
 CREATE VIEW step_executions AS
