@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from tminus.domain.status import BATCH_OPEN, LANE_OPEN, PHASE_OPEN
-from tminus.progression.decision import Decision, History
+from tminus.progression.decision import History
+from tminus.progression.ledger import Ledger
 from tminus.progression.tables import ENGINE, OPERATOR, require
 
 if TYPE_CHECKING:
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from tminus.domain.rows import Batch, Execution, Hold, JobOut, Lane, Member, PhaseRow
     from tminus.domain.status import (
         BatchStatus,
-        Entity,
         ExecutionStatus,
         HoldState,
         LaneStatus,
@@ -54,15 +54,12 @@ class NeedsWholeError(Exception):
         self.subject = (batch_id, member_id or 0)
 
 
-class View:
+class View(Ledger):
     """Rows by id, and the decision that gathers what is to be written."""
 
     __slots__ = (
-        "_fresh",
-        "actor",
         "batches",
         "book",
-        "decision",
         "executions",
         "facts",
         "holds",
@@ -82,6 +79,7 @@ class View:
 
     def __init__(self, now: Instant, book: Callable[[str, int], Runbook], rooms: Rooms) -> None:
         """Start empty; the store fills the maps."""
+        super().__init__()
         self.now = now
         self.book = book
         self.rooms = rooms
@@ -98,10 +96,7 @@ class View:
         self.one_way_sent: set[int] = set()
         self.taken: set[int] = set()
         self.facts: dict[str, str] = {}
-        self.decision = Decision()
-        self.actor: str | None = None
         self.who: Who = ENGINE
-        self._fresh = 0
 
     # -- looking ---------------------------------------------------------------------------------------------------
 
@@ -133,61 +128,6 @@ class View:
         steps = self.steps.get(lane.id, {})
         return [steps[index] for index in sorted(steps)]
 
-    # -- marking ---------------------------------------------------------------------------------------------------
-
-    def fresh_id(self) -> int:
-        """Return a negative id for a row that the store will number."""
-        self._fresh -= 1
-        return self._fresh
-
-    def touch_batch(self, row: Batch) -> None:
-        """Have the batch written."""
-        if not row.was:
-            row.was = row.status
-        self.decision.batches[row.id] = row
-
-    def touch_phase(self, row: PhaseRow) -> None:
-        """Have the phase written."""
-        if row.id > 0:
-            if not row.was:
-                row.was = row.status
-            self.decision.phases[row.id] = row
-
-    def touch_member(self, row: Member) -> None:
-        """Have the member written."""
-        if not row.was:
-            row.was = row.status
-        self.decision.outputs_only.discard(row.id)
-        self.decision.members[row.id] = row
-
-    def touch_outputs(self, row: Member) -> None:
-        """Have the member's outputs written; unless more of it changes, nothing else is."""
-        if row.id not in self.decision.members:
-            row.was = row.status
-            self.decision.members[row.id] = row
-            self.decision.outputs_only.add(row.id)
-
-    def touch_lane(self, row: Lane) -> None:
-        """Have the lane written."""
-        if row.id > 0:
-            if not row.was:
-                row.was = row.status
-            self.decision.lanes[row.id] = row
-
-    def touch_execution(self, row: Execution) -> None:
-        """Have the execution written."""
-        if row.id > 0:
-            if not row.was:
-                row.was = row.status
-            self.decision.executions[row.id] = row
-
-    def touch_hold(self, row: Hold) -> None:
-        """Have the hold written."""
-        if row.id > 0:
-            if not row.was:
-                row.was = row.state
-            self.decision.holds[row.id] = row
-
     # -- moving ----------------------------------------------------------------------------------------------------
 
     def move_execution(
@@ -206,7 +146,7 @@ class View:
     def move_lane(self, row: Lane, to: LaneStatus, cause: str) -> None:
         """Move a lane; the counters of its phase and batch follow."""
         require("lane", row.id, row.status, to, self.who)
-        self._note(row.batch_id, row.member_id, "lane", row.id, row.status, to, cause)
+        self.note(row.batch_id, row.member_id, "lane", row.id, row.status, to, cause)
         self.touch_lane(row)
         was, row.status = row.status, to
         if to == "running":
@@ -220,7 +160,7 @@ class View:
     def move_phase(self, row: PhaseRow, to: PhaseStatus, cause: str, reason: str | None = None) -> None:
         """Move a phase; the batch's count of open phases follows."""
         require("phase", row.id, row.status, to, self.who)
-        self._note(row.batch_id, None, "phase", row.id, row.status, to, cause, reason)
+        self.note(row.batch_id, None, "phase", row.id, row.status, to, cause, reason)
         self.touch_phase(row)
         delta = (to in PHASE_OPEN) - (row.status in PHASE_OPEN)
         row.status, row.reason = to, reason
@@ -232,7 +172,7 @@ class View:
     def move_member(self, row: Member, to: MemberStatus, cause: str) -> None:
         """Move a member; the batch's counters follow."""
         require("member", row.id, row.status, to, self.who)
-        self._note(row.batch_id, row.id, "member", row.id, row.status, to, cause)
+        self.note(row.batch_id, row.id, "member", row.id, row.status, to, cause)
         self.touch_member(row)
         self.count_batch(row.batch_id, f"members_{row.status}", -1)
         self.count_batch(row.batch_id, f"members_{to}", 1)
@@ -242,7 +182,7 @@ class View:
     def move_batch(self, row: Batch, to: BatchStatus, cause: str) -> None:
         """Move a batch."""
         require("batch", row.id, row.status, to, self.who)
-        self._note(row.id, None, "batch", row.id, row.status, to, cause)
+        self.note(row.id, None, "batch", row.id, row.status, to, cause)
         self.touch_batch(row)
         row.status = to
         row.completed_at = None if to in BATCH_OPEN else self.now
@@ -251,32 +191,12 @@ class View:
     def move_hold(self, row: Hold, to: HoldState, cause: str) -> None:
         """Move a hold; lifted and approved ones are closed."""
         require("hold", row.id, row.state, to, OPERATOR if to == "waiting" else self.who)
-        self._note(row.batch_id, row.member_id, "hold", row.id, row.state, to, cause)
+        self.note(row.batch_id, row.member_id, "hold", row.id, row.state, to, cause)
         self.touch_hold(row)
         row.state = to
         row.is_open = int(to not in {"approved", "lifted"})
         row.closed_at = None if row.is_open else self.now
         row.closed_by = self.actor or "tminus"
-
-    # -- counting --------------------------------------------------------------------------------------------------
-
-    def count_batch(self, batch_id: int, column: str, delta: int) -> None:
-        """Add to a counter of the batch."""
-        counts = self.decision.batch_counts.setdefault(batch_id, {})
-        counts[column] = counts.get(column, 0) + delta
-
-    def count_phase(self, phase_id: int, column: str, delta: int) -> None:
-        """Add to a counter of the phase."""
-        counts = self.decision.phase_counts.setdefault(phase_id, {})
-        counts[column] = counts.get(column, 0) + delta
-
-    def count_new_lane(self, lane: Lane) -> None:
-        """Count a lane that was just made."""
-        if lane.kind != "finish":
-            self.count_batch(lane.batch_id, "open_lanes", 1)
-        if lane.phase_id is not None and lane.kind == "phase":
-            self.count_phase(lane.phase_id, "lanes_total", 1)
-            self.count_phase(lane.phase_id, "open_lanes", 1)
 
     def _count_start(self, lane: Lane) -> None:
         if lane.phase_id is None or lane.kind != "phase":
@@ -298,18 +218,3 @@ class View:
         if ended == "failed" and lane.ring in {-1, self.phases[lane.phase_id].ring}:
             self.count_phase(lane.phase_id, "ring_failed", -delta)
         self.decision.settled_phases.add(lane.phase_id)
-
-    def _note(  # noqa: PLR0913, PLR0917 - a history row has these columns.
-        self,
-        batch_id: int | None,
-        member_id: int | None,
-        entity: Entity,
-        entity_id: int,
-        old: str,
-        new: str,
-        cause: str,
-        detail: str | None = None,
-    ) -> None:
-        self.decision.history.append(
-            History(batch_id, member_id, entity, entity_id, old, new, None, cause, self.actor, detail)
-        )

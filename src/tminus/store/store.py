@@ -7,6 +7,7 @@ commit. When a micro-batch cannot be written it is replayed event by event, so t
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from tminus.db.migrate import migrate
@@ -119,6 +120,14 @@ class Store:
 
     # -- the tick --------------------------------------------------------------------------------------------------
 
+    def looks(self) -> tuple[Callable[[tuple[str, int]], sweeps.Page], ...]:
+        """Return the looks at what may be due."""
+        return tuple(partial(self.sweep, look) for look in sweeps.SWEEPS)
+
+    def decide(self, events: Sequence[Event]) -> int:
+        """Decide events that a look has found; a failing one stops only itself and is found again."""
+        return self.round(events, turn=False).handled
+
     def sweep(self, look: Callable[..., sweeps.Page], after: tuple[str, int] = sweeps.START) -> sweeps.Page:
         """Look for due work; nothing is written."""
         with self.database.read() as tx:
@@ -126,17 +135,18 @@ class Store:
 
     def wake(self) -> int:
         """Look again at lanes whose batch was woken; return how many subjects there were."""
-        return self._take(sweeps.take_wakes)
+        with self.database.write() as tx:
+            events = sweeps.take_wakes(tx)
+            apply(tx, events, self._context(tx), Applied())
+        return len(events)
 
     def end_members(self) -> int:
         """Take the next members of ending batches along; return how many events that were."""
-        return self._take(sweeps.take_endings)
-
-    def _take(self, take: Callable[[Tx], list[Event]]) -> int:
         with self.database.write() as tx:
-            events = take(tx)
+            events, settled = sweeps.take_endings(tx)
             apply(tx, events, self._context(tx), Applied())
-        return len(events)
+            apply(tx, settled, self._context(tx), Applied())
+        return len(events) + len(settled)
 
     def move_versions(self) -> int:
         """Move live batches to the versions that were published, one transaction each."""

@@ -30,8 +30,8 @@ POLLS_DUE: Final = """SELECT poll_due_at, id FROM executions WHERE status = 'pol
   AND poll_due_at <= ? AND (poll_due_at, id) > (?, ?) ORDER BY poll_due_at, id LIMIT ?"""
 LEASES: Final = """SELECT lease_until, id, message_id, timeout_at <= lease_until AND NOT is_draining FROM messages
   WHERE lease_until IS NOT NULL AND lease_until <= ? AND (lease_until, id) > (?, ?) ORDER BY lease_until, id LIMIT ?"""
-DEADLINES: Final = """SELECT deadline_at, id FROM lanes WHERE status IN ('waiting', 'running') AND deadline_at IS NOT NULL
-  AND deadline_at <= ? AND (deadline_at, id) > (?, ?) ORDER BY deadline_at, id LIMIT ?"""
+DEADLINES: Final = """SELECT deadline_at, id FROM lanes WHERE status IN ('waiting', 'running')
+  AND deadline_at IS NOT NULL AND deadline_at <= ? AND (deadline_at, id) > (?, ?) ORDER BY deadline_at, id LIMIT ?"""
 EXPIRIES: Final = """SELECT expires_at, id, batch_id FROM holds WHERE is_open AND state = 'waiting'
   AND expires_at IS NOT NULL AND expires_at <= ? AND (expires_at, id) > (?, ?) ORDER BY expires_at, id LIMIT ?"""
 WAKING: Final = "SELECT id, wake_after FROM batches WHERE wake_after IS NOT NULL ORDER BY id"
@@ -153,9 +153,14 @@ def _wakes(batch_id: int, rows: list[tuple[Value, ...]]) -> list[ev.Event]:
     return [ev.Wake(batch_id, member_id) for member_id in members]
 
 
-def take_endings(tx: Tx, page: int = PAGE) -> list[ev.Event]:
-    """Take the next members of every batch that ends, and move its cursor on; behind the last the batch is settled."""
+def take_endings(tx: Tx, page: int = PAGE) -> tuple[list[ev.Event], list[ev.Event]]:
+    """Take the next members of every batch that ends, and move its cursor on.
+
+    The second list settles the batches that were taken to their last member: it is decided after the first, so that it
+    sees how the members have ended.
+    """
     found: list[ev.Event] = []
+    settled: list[ev.Event] = []
     for batch_id, after in tx.all(ENDING):
         room = page - len(found)
         if room <= 0:
@@ -164,10 +169,10 @@ def take_endings(tx: Tx, page: int = PAGE) -> list[ev.Event]:
         found += [ev.MemberEnding(number(batch_id), number(i)) for (i,) in rows]
         if len(rows) < room:
             tx.run(ENDING_ON, (None, batch_id, after))
-            found.append(ev.BatchSettled(number(batch_id)))
+            settled.append(ev.BatchSettled(number(batch_id)))
         else:
             tx.run(ENDING_ON, (number(rows[-1][0]), batch_id, after))
-    return found
+    return found, settled
 
 
 def next_due(tx: Tx) -> Instant | None:

@@ -1,0 +1,35 @@
+"""The tick: whatever has become due is found and decided, a page at a time.
+
+There is no leader and no message to oneself: a scheduler looks into the indexes and lets the store decide. Two ticks at
+once do the same work twice at worst, and the second time nothing is left to do.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from tminus.ports.store import Ticking
+
+START: Final = ("", 0)
+MOST_PAGES: Final = 200
+
+
+def tick(store: Ticking) -> int:
+    """Do everything that is due now; return how many events were decided."""
+    done = store.move_versions()
+    for look in store.looks():
+        page = look(START)
+        for _ in range(MOST_PAGES):
+            if page.events:
+                done += store.decide(page.events)
+            if page.after is None:
+                break
+            page = look(page.after)
+    for step in (store.wake, store.end_members):
+        for _ in range(MOST_PAGES):
+            taken = step()
+            done += taken
+            if not taken:
+                break
+    return done
