@@ -22,21 +22,18 @@ SECRET: Final = frozenset({"E217"})
 
 def render(verdict: Verdict, text: str | bytes, place: str | None = None) -> str:
     """Return the lines for a terminal; `place` is what the file is called in them."""
-    where = verdict.place if place is None else place
+    where = visible(verdict.place if place is None else place)
     source = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
     lines = lines_of(source.removeprefix("\ufeff"))
-    shown = [line for problem in verdict.problems for line in _rendered(problem, lines, where)]
+    places = [f"{where}:{problem.line}:{problem.column}" for problem in verdict.problems]
+    widest = max(map(len, places), default=0)
+    shown: list[str] = []
+    for spot, problem in zip(places, verdict.problems, strict=True):
+        cure = f"  - {problem.hint}" if problem.hint else ""
+        shown.append(visible(f"{spot:<{widest}} {problem.severity} {problem.code}  {problem.message}{cure}"))
+        if problem.severity == "error" and problem.code not in SECRET:
+            shown += _excerpt(problem, lines)
     return "\n".join([*shown, _summary(verdict, where)])
-
-
-def _rendered(problem: Problem, lines: list[str], where: str) -> list[str]:
-    """Return the lines for one problem."""
-    cure = f"  - {problem.hint}" if problem.hint else ""
-    head = f"{where}:{problem.line}:{problem.column} {problem.severity:<7} {problem.code}  {problem.message}{cure}"
-    return [
-        visible(head),
-        *(_excerpt(problem, lines) if problem.severity == "error" and problem.code not in SECRET else []),
-    ]
 
 
 def _excerpt(problem: Problem, lines: list[str]) -> list[str]:
@@ -70,7 +67,7 @@ def _summary(verdict: Verdict, where: str) -> str:
     steps = sum(len(phase.steps) for phase in book.phases)
     parts = [_counted(len(book.phases), "phase"), _counted(steps, "step")]
     parts += [_counted(len(book.rollbacks), "rollback")] if book.rollbacks else []
-    return f"{visible(where)}: valid, {', '.join([*parts, *counts])}."
+    return f"{where}: valid, {', '.join([*parts, *counts])}."
 
 
 def _counted(number: int, noun: str) -> str:

@@ -247,7 +247,10 @@ def _report_syntax(text: str, error: yaml.MarkedYAMLError, report: Report) -> No
         mark = error.context_mark
     spot = Spot(mark.line + 1, mark.column + 1) if mark is not None else Spot(1, 1)
     lines = lines_of(text)
-    line = lines[spot.line - 1] if spot.line <= len(lines) else ""
+    if spot.line > len(lines):
+        # The end of a file without a last line break is counted as a line of its own by one of the readers.
+        spot = Spot(len(lines), len(lines[-1]) + 1)
+    line = lines[spot.line - 1]
     indent = line[: len(line) - len(line.lstrip())]
     if "\t" in indent:
         report.error("E107", "a tab in the indentation", Spot(spot.line, line.index("\t") + 1), "indent with blanks")
