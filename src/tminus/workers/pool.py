@@ -17,7 +17,7 @@ from tminus.ports.runner import Health
 from tminus.workers.ledger import Ledger, answer_rows
 from tminus.workers.seats import Seats
 from tminus.workers.start import broken_by, checked, fault_of
-from tminus.workers.switchboard import SILENT_GRACE_S, Switchboard
+from tminus.workers.switchboard import SILENT_GRACE_S, Switchboard, heard_from
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -101,14 +101,7 @@ class PythonPool:
         self._look_after(now_s)
         wait_s = 0.0 if self._ledger.has_reports else min(timeout_s, self._seats.due_in_s(now_s), CHECK_S)
         for child, said in self._switchboard.heard(wait_s):
-            if isinstance(said, str):
-                self._lose(child, said)
-                continue
-            try:
-                for word, content in said:
-                    self._take(child, word, content)
-            except MISSHAPEN:
-                self._lose(child, STRAY)
+            self._hear(child, said)
         self._hand_out()
         return self._ledger.reports()
 
@@ -173,6 +166,17 @@ class PythonPool:
             restart_in_s=self._seats.restart_in_s(self._clock()) if self._state == "open" else None,
         )
 
+    def _hear(self, child: Child, said: list[tuple[str, object]] | str) -> None:
+        """Act on all that a child said, or on its silence."""
+        if isinstance(said, str):
+            self._lose(child, said)
+            return
+        try:
+            for word, content in said:
+                self._take(child, word, content)
+        except MISSHAPEN:
+            self._lose(child, STRAY)
+
     def _take(self, child: Child, word: str, content: object) -> None:
         """Act on what a child said."""
         if word == "done":
@@ -189,6 +193,8 @@ class PythonPool:
             self._fault = self._fault or fault
             self._lose(child, str(fault))
             return
+        else:
+            raise ValueError(word)
         if not child.jobs and self._seats.is_leaving(child):
             self._dismiss(child)
 
@@ -204,8 +210,8 @@ class PythonPool:
         if now_s - self._checked_s >= CHECK_S:
             self._checked_s = now_s
             for child in self._seats.everybody():
-                if child.is_dead():
-                    self._lose(child, "the child died")
+                while child.is_dead() and child.state != "ended":
+                    self._hear(child, heard_from(child) or "the child died")
 
     def _lose(self, child: Child, reason: str) -> None:
         """Bury a child that ended, or that has to, and report its jobs as returned."""

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from tminus.workers.wire import JobRow
 
 PIECE_BYTES = 1024 * 1024
-TAIL_BYTES = 4096
+TAIL_BYTES = 16 * 1024
+LAST_WORDS = 800
 END_WAIT_S = 2.0
 
 COMMAND = (sys.executable, "-P", "-X", "faulthandler", "-m", "tminus.workers.child")
@@ -43,7 +44,7 @@ class Child:
         self.born_s = now_s
         self.pace = Pace(now_s)
         self.jobs: dict[str, JobRow] = {}
-        self.tail = bytearray()
+        self._tail = bytearray()
         self._frames = Frames()
         self._unsent = bytearray()
         self.wire, theirs = socket.socketpair()
@@ -138,6 +139,12 @@ class Child:
         except subprocess.TimeoutExpired:
             return None
 
+    def last_words(self) -> str:
+        """Return what it wrote last; a crash report of the interpreter says the most in its first lines."""
+        text = self._tail.decode("utf-8", "replace").strip()
+        crash = text.rfind("Fatal Python error")
+        return text[crash : crash + LAST_WORDS] if crash >= 0 else text[-LAST_WORDS:]
+
     def _read_rest(self) -> None:
         """Read the last words, which may name the place of a crash."""
         for _ in range(64):
@@ -150,8 +157,8 @@ class Child:
             piece = os.read(self.output, PIECE_BYTES)
         except BlockingIOError:
             return None
-        self.tail += piece
-        del self.tail[:-TAIL_BYTES]
+        self._tail += piece
+        del self._tail[:-TAIL_BYTES]
         return piece
 
 

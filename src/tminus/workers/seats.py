@@ -19,7 +19,6 @@ BACK_OFF_MAX_S = 30.0
 STEADY_S = 30.0
 """A child that has lived so long is no part of a series of deaths."""
 LEAVING_PER_SEAT = 3
-TAIL_SHOWN = 600
 
 
 class Seat:
@@ -114,8 +113,8 @@ class Seats:
 
     def died(self, child: Child, now_s: float, reason: str) -> None:
         """Forget a child that ended by itself, and hold its replacement back."""
-        tail = child.tail.decode("utf-8", "replace").strip()[-TAIL_SHOWN:]
-        reason = f"{reason}\n{tail}" if tail else reason
+        words = child.last_words()
+        reason = f"{reason}\n{words}" if words else reason
         seat = next((seat for seat in self._seats if seat.child is child), None)
         if seat is None:
             self.deaths += 1

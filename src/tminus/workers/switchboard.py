@@ -84,7 +84,7 @@ class Switchboard:
             if events & selectors.EVENT_WRITE:
                 self.push(child)
             if events & selectors.EVENT_READ:
-                said = _said(child)
+                said = heard_from(child)
                 if said:
                     yield child, said
 
@@ -100,7 +100,8 @@ class Switchboard:
             self._selector.unregister(child.output)
 
 
-def _said(child: Child) -> list[tuple[str, object]] | str:
+def heard_from(child: Child) -> list[tuple[str, object]] | str:
+    """Read what a child has said: nothing yet, frames, or how it fell silent."""
     try:
         frames = child.received()
     except Garbled as problem:

@@ -1,8 +1,9 @@
 """The entry of a child process: `python -m tminus.workers.child SOCKET LIFELINE`, both inherited descriptors.
 
 The order matters: outputs are captured before anybody's file is loaded, and the lifeline is tied before anything can
-hang. The pool holds the other end of the lifeline; when the pool dies the kernel sends SIGIO, which ends this process
-even when a function keeps the interpreter to itself and the desk cannot read the end of the stream.
+hang. The pool holds the other end of the lifeline; when the pool dies the kernel sends SIGIO to this process and to the
+programs that functions started, which ends them even when a function keeps the interpreter to itself, so that the desk
+cannot read the end of the stream.
 """
 
 from __future__ import annotations
@@ -23,10 +24,10 @@ from tminus.workers.wire import Frames
 
 
 def tie(lifeline: int) -> None:
-    """Have the kernel end this process when the other end of a pipe is closed."""
+    """Have the kernel end this process group when the other end of a pipe is closed."""
     os.set_inheritable(lifeline, False)  # noqa: FBT003 - the function takes nothing by name.
     signal.signal(signal.SIGIO, signal.SIG_DFL)
-    fcntl.fcntl(lifeline, fcntl.F_SETOWN, os.getpid())
+    fcntl.fcntl(lifeline, fcntl.F_SETOWN, -os.getpgrp())
     fcntl.fcntl(lifeline, fcntl.F_SETFL, fcntl.fcntl(lifeline, fcntl.F_GETFL) | os.O_ASYNC)
 
 

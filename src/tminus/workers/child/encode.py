@@ -48,14 +48,21 @@ class ResultTooLarge(Exception):  # noqa: N818 - a kind of failure by which runb
 
 def encoded(result: object) -> tuple[str, bool | None]:
     """Return JSON text and what its key `complete` says."""
-    try:
-        data = orjson.dumps(result)
-    except TypeError:
+    data = _written(result)
+    if data is None:
         data = _walked(result)
     if len(data) > RESULT_BYTES_MAX:
         size_mb, most_mb = len(data) / 1024**2, RESULT_BYTES_MAX // 1024**2
         raise ResultTooLarge(f"the result is {size_mb:.1f} MB of JSON; at most {most_mb} MB are taken")
     return data.decode(), _complete(result, data)
+
+
+def _written(result: object) -> bytes | None:
+    """Return JSON if orjson takes the value as it is; the walk begins outside of any handler, for clean tracebacks."""
+    try:
+        return orjson.dumps(result)
+    except TypeError:
+        return None
 
 
 def _complete(result: object, data: bytes) -> bool | None:
