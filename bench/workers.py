@@ -15,7 +15,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from tminus.ports.runner import Job
+from tminus.ports.runner import Answer, Job, Report
 from tminus.workers.pool import PoolSettings, PythonPool
 
 FUNCTIONS = """
@@ -44,6 +44,14 @@ PARAMS = json.dumps({"DisplayName": "User 0001", "UserPrincipalName": "user-0001
 ROUND = 500
 
 
+def checked(reports: list[Report]) -> int:
+    """Count answers; a measurement of anything but good ones would be worthless."""
+    for report in reports:
+        if not isinstance(report, Answer) or not report.ok:
+            raise SystemExit(f"not a good answer: {report}")
+    return len(reports)
+
+
 def pace(pool: PythonPool, function: str, seconds: float, round_s: float) -> dict[str, float]:
     """Keep the pool fed for a while; return calls a second and what they cost the engine's thread."""
     sent = done = 0
@@ -53,7 +61,7 @@ def pace(pool: PythonPool, function: str, seconds: float, round_s: float) -> dic
         if time.monotonic() < end_s and (count := min(ROUND, pool.free())):
             pool.submit([Job(f"{function}-{sent + i}", function, PARAMS) for i in range(count)])
             sent += count
-        done += len(pool.poll(0.1))
+        done += checked(pool.poll(0.1))
         if round_s:
             time.sleep(round_s)
     spent_s = time.monotonic() - begun_s
@@ -91,7 +99,8 @@ def main() -> None:
             name: pace(pool, name, args.seconds, args.round_ms / 1000) for name in ("nothing", "nothing_async", "wait")
         }
         quiet = latency_ms(pool, 500)
-        pool.submit([Job("busy", "busy", '{"seconds": 2}')])
+        pool.submit([Job("busy", "busy", '{"seconds": 3}')])
+        time.sleep(0.1)
         beside = latency_ms(pool, 100)
         pool.close(5)
     for name, figures in found.items():

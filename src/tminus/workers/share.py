@@ -10,20 +10,22 @@ if TYPE_CHECKING:
 
 def shares(loads: Sequence[int], rooms: Sequence[int], count: int) -> list[int]:
     """Return how many of `count` jobs each child gets, never more than its room; less in all when room is short."""
-    given = [0] * len(loads)
-    order = sorted((index for index in range(len(loads)) if rooms[index] > 0), key=lambda index: loads[index])
-    for length in range(len(order), 0, -1):
-        held = sum(loads[index] for index in order[:length])
-        level = -(-(held + count) // length)
-        if level >= loads[order[length - 1]]:
-            break
-    else:
-        return given
-    for index in order:
-        given[index] = max(0, min(level - loads[index], rooms[index], count))
-        count -= given[index]
-    for index in order:  # What did not fit below the level goes where there is room above it.
-        more = min(count, rooms[index] - given[index])
-        given[index] += more
-        count -= more
+    children = [(load, max(0, room)) for load, room in zip(loads, rooms, strict=True)]
+
+    def below(level: int) -> list[int]:
+        return [min(room, max(0, level - load)) for load, room in children]
+
+    low, high = 0, max((load + room for load, room in children), default=0)
+    while low < high:  # Find the highest level to which there are jobs enough to fill all.
+        middle = (low + high + 1) // 2
+        if sum(below(middle)) <= count:
+            low = middle
+        else:
+            high = middle - 1
+    given = below(low)
+    left = count - sum(given)
+    for index, (load, room) in enumerate(children):
+        if left > 0 and given[index] < room and load + given[index] <= low:
+            given[index] += 1
+            left -= 1
     return given
