@@ -2,7 +2,8 @@
 
 A `Database` has one writing connection and one lock: all writers of a process go through it, because SQLite's own busy
 handler makes them wait in steps of milliseconds. Every statement goes through `Tx`, so that a test can stand between
-any two of them. What PostgreSQL says differently gets a name in this room, never a condition in a query.
+any two of them. A driver's error is put into our words where its transaction ends, in one place and at no cost to a
+statement. What PostgreSQL says differently gets a name in this room, never a condition in a query.
 """
 
 from __future__ import annotations
@@ -92,20 +93,20 @@ class Database:
     @contextmanager
     def write(self) -> Generator[Tx]:
         """Hold the write lock for one transaction: committed at the end, rolled back on any exception."""
-        with self._lock:
+        with self._lock, in_our_words(self.path):
             self._begin()
             try:
                 yield self._tx()
+                self._commit()
             except BaseException:
                 self._rollback()
                 raise
-            self._commit()
 
     @contextmanager
     def read(self) -> Generator[Tx]:
         """Read a consistent snapshot, for a short time."""
-        with self._lock:
-            self._run("BEGIN")
+        with self._lock, in_our_words(self.path):
+            self._connection.execute("BEGIN")
             try:
                 yield self._tx()
             finally:
@@ -113,59 +114,77 @@ class Database:
 
     def now(self) -> Instant:
         """Return the database's clock."""
-        with self._lock:
+        with self._lock, in_our_words(self.path):
             row = self._connection.execute("SELECT strftime('%Y-%m-%dT%H:%M:%fZ', 'now')").fetchone()
         return Instant(row[0])
 
     def close(self) -> None:
         """Close the connection; the write-ahead log is folded in by SQLite."""
-        with self._lock:
+        with self._lock, in_our_words(self.path):
             self._connection.close()
 
     def _tx(self) -> Tx:
         return Tx(self._connection)
 
     def _begin(self) -> None:
-        self._run("BEGIN IMMEDIATE")
+        self._connection.execute("BEGIN IMMEDIATE")
 
     def _commit(self) -> None:
-        try:
-            self._run("COMMIT")
-        except BaseException:
-            self._rollback()
-            raise
+        self._connection.execute("COMMIT")
 
     def _rollback(self) -> None:
         if self._connection.in_transaction:
             self._connection.execute("ROLLBACK")
 
-    def _run(self, sql: str) -> None:
-        try:
-            self._connection.execute(sql)
-        except sqlite3.OperationalError as error:
-            raise translated(error, self.path) from error
+
+class DatabaseError(TminusError):
+    """The database as a whole failed: no single event is to blame, nothing was written, and trying again may help."""
+
+
+@contextmanager
+def in_our_words(path: str) -> Generator[None]:
+    """Let no error of the driver out: what leaves here is a `TminusError`."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise translated(error, path) from error
+
+
+_HINTS: Final = {
+    sqlite3.SQLITE_CANTOPEN: "check that its folder is there and that this account may write into it",
+    sqlite3.SQLITE_NOTADB: "it holds something else: name another file",
+    sqlite3.SQLITE_CORRUPT: "the file is damaged: bring back a backup",
+}
+_OF_ONE_ROW: Final = frozenset({sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_TOOBIG, sqlite3.SQLITE_MISMATCH})
 
 
 def translated(error: sqlite3.Error, path: str) -> TminusError:
     """Say a driver's error in words that an operator can act on."""
     text = str(error)
-    if "readonly" in text or "read-only" in text:
-        return TminusError("E503", f"the database {path} is read-only", hint="give this user write access to the file")
-    if "disk is full" in text or "disk I/O" in text:
-        return TminusError("E504", f"no room to write {path}: {text}", hint="free some space; nothing was lost")
-    if "locked" in text or "busy" in text:
-        return TminusError("E505", f"the database {path} is busy: {text}", hint="another program holds it; try again")
-    if "not a database" in text or "malformed" in text or "unable to open" in text:
-        return TminusError("E506", f"{path} cannot be opened as a database: {text}", hint="name another file")
-    return TminusError("E507", f"the database {path} said: {text}")
+    # Errors that Python itself finds (a value that cannot be bound) carry no code of SQLite's.
+    kind = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    if kind in _OF_ONE_ROW or "malformed JSON" in text or "binding parameter" in text:
+        return TminusError("E508", f"the database refused a row: {text}", hint="nothing was written; report it")
+    if kind in {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM}:
+        hint = "give this account write access to the file and its folder"
+        return DatabaseError("E503", f"the database {path} is read-only", hint=hint)
+    if kind in {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR}:
+        return DatabaseError("E504", f"no room to write {path}: {text}", hint="free some space; nothing was lost")
+    if kind in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
+        return DatabaseError("E505", f"the database {path} is busy: {text}", hint="another program holds it; try again")
+    if kind in _HINTS:
+        return DatabaseError("E506", f"{path} cannot be opened as a database: {text}", hint=_HINTS[kind])
+    return DatabaseError("E507", f"the database {path} said: {text}")
 
 
 def open_sqlite(path: str = ":memory:") -> sqlite3.Connection:
     """Open a connection with our settings; `:memory:` gives a database that lives as long as it."""
-    try:
+    with in_our_words(path):
         connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=BUSY_MS / 1000)
-        for pragma in _PRAGMAS:
-            connection.execute(pragma)
-    except sqlite3.Error as error:
-        raise translated(error, path) from error
-    return connection
+        try:
+            for pragma in _PRAGMAS:
+                connection.execute(pragma)
+        except sqlite3.Error:
+            connection.close()
+            raise
+        return connection
