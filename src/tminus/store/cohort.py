@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 import orjson
 
+from tminus.domain.errors import TminusError
 from tminus.domain.instant import Instant, between_s
 from tminus.progression import events as ev
 from tminus.progression.holds import open_hold
@@ -83,7 +84,7 @@ def create(tx: Tx, wanted: NewBatch, context: Context, applied: Applied) -> Made
         return known
     runbook = tx.one(_ACTIVE_RUNBOOK, (wanted.runbook_name,))
     if runbook is None:
-        raise LookupError(wanted.runbook_name)
+        raise TminusError("E521", f"there is no active runbook {wanted.runbook_name}", hint="publish it first")
     taken = taken_keys(tx, wanted.runbook_name, [key for key, _ in wanted.members])
     members = [(key, data) for key, data in wanted.members if key not in taken]
     data = orjson.dumps(dict(wanted.data)).decode()
