@@ -29,12 +29,11 @@ def parse_duration(text: str, *, zero: bool = False) -> float:
     if match is None:
         raise TminusError("E206", f"{quoted(text)} is not a duration", hint=_hint(text))
     seconds = 0.0
-    for digits, unit_s in zip(match.groups(), UNITS_S.values(), strict=True):
-        if digits is None:
-            continue
-        if len(digits.lstrip("0")) > _MOST_DIGITS:
+    for written, unit_s in zip(match.groups(), UNITS_S.values(), strict=True):
+        digits = (written or "").lstrip("0")
+        if len(digits) > _MOST_DIGITS:
             raise TminusError("E207", f"{quoted(text)} is longer than ten years", hint="at most 3650d")
-        seconds += int(digits) * unit_s
+        seconds += int(digits or "0") * unit_s
     seconds = round(seconds, 3)
     if seconds > LONGEST_S:
         raise TminusError("E207", f"{quoted(text)} is longer than ten years", hint="at most 3650d")

@@ -44,9 +44,10 @@ class Offset:
         match = _SHAPE.fullmatch(text)
         if match is None or not any(match.groups()[1:]):
             raise TminusError("E208", f"{quoted(text)} is not an offset", hint=_hint(text))
-        if any(len((digits or "").lstrip("0")) > _MOST_DIGITS for digits in match.groups()[1:]):
+        amounts = [(digits or "").lstrip("0") for digits in match.groups()[1:]]
+        if any(len(digits) > _MOST_DIGITS for digits in amounts):
             raise _too_far(text)
-        days, hours, minutes, seconds = (int(digits or 0) for digits in match.groups()[1:])
+        days, hours, minutes, seconds = (int(digits or "0") for digits in amounts)
         elapsed = hours * 3_600 + minutes * 60 + seconds
         if days * 86_400 + elapsed > FARTHEST_DAYS * 86_400:
             raise _too_far(text)
@@ -72,7 +73,7 @@ class Offset:
             except (OverflowError, ValueError):
                 # The calendar ends; what lies beyond is as early or as late as an instant can be.
                 return (FIRST if self.days > 0 else LAST), None
-        return plus(base, -self.seconds) if self.seconds else base, note
+        return plus(base, -self.seconds), note
 
     def due_at(self, t0: Instant, zone: str) -> Instant:
         """Return when a phase at this offset is due."""

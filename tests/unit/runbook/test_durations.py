@@ -25,6 +25,7 @@ from tminus.runbook.duration import LONGEST_S, format_duration, parse_duration
         ("90m", 5_400.0),
         ("007s", 7.0),
         ("3650d", LONGEST_S),
+        ("0" * 5_000 + "5s", 5.0),
     ],
 )
 def test_a_duration_is_its_seconds(text: str, seconds: float) -> None:

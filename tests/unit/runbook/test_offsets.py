@@ -125,6 +125,11 @@ def test_a_refused_offset_says_what_was_probably_meant(text: str, hint: str) -> 
     assert hint in caught.value.hint
 
 
+@pytest.mark.parametrize("text", ["T-" + "9" * 5_000 + "d", "T-1d" + "9" * 5_000 + "s", "T+" + "0" * 5_000 + "3651d"])
+def test_more_than_ten_years_is_refused_however_many_digits_it_has(text: str) -> None:
+    assert attempted(Offset.parse, text) == (None, "E209")
+
+
 @given(offsets)
 def test_what_is_written_is_read_back(offset: Offset) -> None:
     assert Offset.parse(str(offset)) == offset

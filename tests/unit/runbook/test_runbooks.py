@@ -225,6 +225,19 @@ def test_specials_are_found_in_any_case_and_where_they_have_a_value() -> None:
     assert parse(small(step=f"params: {{A: '{member}'}}", top=top)).problems == ()
 
 
+@pytest.mark.parametrize(
+    "step",
+    [
+        "params: {A: {B: ['{{_x}}']}}",
+        "when: '{{_x}} == 1'",
+        "poll: {interval: 1s, timeout: 1m, function: 'F-{{_x}}'}",
+        "when: '{{a}} in [{{_x}}]'",
+    ],
+)
+def test_names_are_checked_wherever_a_template_may_stand(step: str) -> None:
+    assert [problem.code for problem in parse(small(step=step)).problems] == ["E225"]
+
+
 def test_outputs_of_init_and_inputs_have_a_value_in_init_and_at_the_end() -> None:
     first = "{name: a, worker_id: w, function: f, output_params: {GroupId: id}}"
     second = "{name: b, worker_id: w, function: f, params: {A: '{{groupid}} {{ticket}}'}}"

@@ -11,7 +11,7 @@ import pytest
 import yaml
 from jsonschema import Draft202012Validator
 
-from tests.unit.runbook.samples import CORPUS, valid_files
+from tests.unit.runbook.samples import CORPUS, small, valid_files
 from tminus.domain.codes import CATALOGUE, merged, runbook
 from tminus.runbook import parse
 from tminus.runbook.schema import TABLES, json_schema, reference_table
@@ -80,6 +80,17 @@ def test_the_schema_takes_every_valid_file(path: Path) -> None:
 def test_the_schema_refuses_what_it_can_see(file: str) -> None:
     found = yaml.load((CORPUS / "semantic" / f"{file}.yaml").read_text(encoding="utf-8"), TextLoader)  # noqa: S506 - as above.
     assert not VALIDATOR.is_valid(found)
+
+
+def test_the_schema_tells_whole_numbers_from_others_and_zero_from_none() -> None:
+    retry = "retry: {max_retries: 2, interval: 1m, backoff: 1.5}\n"
+    for text, taken in (
+        (small(top=retry, phase="brake: 0"), True),
+        (small(top=retry.replace("2", "2.5")), False),
+        (small(phase="rings: [0]"), False),
+    ):
+        assert VALIDATOR.is_valid(yaml.load(text, TextLoader)) is taken  # noqa: S506 - as above.
+        assert parse(text).ok is taken
 
 
 def test_every_table_has_its_own_name() -> None:

@@ -89,6 +89,20 @@ def test_a_long_line_is_cut_around_the_spot() -> None:
     assert line[mark.index("^") : mark.index("^") + mark.count("^")] == "manula"
 
 
+def test_a_line_that_fits_is_shown_whole() -> None:
+    text = small(
+        top="description: " + "x" * 50 + "\n\nlimits: {" + "cloud: {in_flight: 5}, " * 2 + "unused: {in_flght: 1}}\n"
+    )
+    lines = render(parse(text), text).splitlines()
+    assert "   12 | limits: {cloud: {in_flight: 5}, cloud: {in_flight: 5}, unused: {in_flght: 1}}" in lines
+    # An empty line before it would tell nothing.
+    assert not any(line.startswith("   11 |") for line in lines)
+
+
+def test_a_verdict_can_be_shown_without_its_text() -> None:
+    assert render(parse(TYPO), "").count("error E") == 4
+
+
 def test_the_list_of_problems_ends_and_says_how_many_more_there_are() -> None:
     verdict = parse(small(top="".join(f"unknown-{number}: 1\n" for number in range(MOST_PROBLEMS + 50))))
     assert len(verdict.problems) == MOST_PROBLEMS + 1
