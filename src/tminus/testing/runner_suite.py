@@ -190,6 +190,9 @@ class RunnerSuite:
         while not found:
             assert select.select([descriptor], [], [], PATIENCE_S)[0], "an answer came and nothing woke"
             found = runner.poll(0)
+        runner.submit([Job("step-2", "suite-echo", '{"text": "\ud800"}')])
+        assert select.select([descriptor], [], [], PATIENCE_S)[0], "a refusal at once woke nobody"
+        gathered(runner, 1)
         assert runner.fileno() == descriptor
 
     def test_beats_are_the_jobs_in_hand(self, runner: Runner) -> None:

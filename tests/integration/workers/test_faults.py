@@ -14,6 +14,7 @@ import pytest
 from tests.integration.workers.driving import HEAD, answer, call, ends, is_gone, pool_of, value
 from tminus.ports.runner import Answer, Returned
 from tminus.testing.runner_suite import gathered
+from tminus.workers.child.desk import PATIENCE_S
 from tminus.workers.pool import PoolSettings, PythonPool
 
 if TYPE_CHECKING:
@@ -59,7 +60,13 @@ def wire():
 def speak(text: str): os.write(wire(), text.encode("latin-1")); time.sleep(30)
 
 @function
-def forked(): os.fork(); time.sleep(0.1); return "once"
+def forked():
+    if os.fork() == 0: return "copy"
+    time.sleep(0.3)
+    return "original"
+
+@function
+def interrupt(): os.kill(os.getpid(), signal.SIGINT); time.sleep(0.2); return "still here"
 
 @function
 def forked_behind():
@@ -144,8 +151,9 @@ def test_answers_written_before_a_death_are_not_lost(tmp_path: Path) -> None:
         child = value(pool, "pid")
         assert isinstance(child, int)
         pool.submit([call("sleep", number, seconds=0) for number in range(30)])
-        time.sleep(0.5)  # All are answered by now, and nothing has been read.
+        time.sleep(1.2)  # All are answered by now, nothing has been read, and the dead are due to be looked for.
         os.kill(child, signal.SIGKILL)
+        assert ends(child)
         assert all(isinstance(report, Answer) for report in gathered(pool, 30).values())
 
 
@@ -205,7 +213,7 @@ def test_an_answer_for_somebody_elses_job_is_not_heard(tmp_path: Path) -> None:
 
 def test_a_forked_copy_does_not_answer(tmp_path: Path) -> None:
     with pool_of(tmp_path, FUNCTIONS) as pool:
-        assert value(pool, "forked") == "once"
+        assert value(pool, "forked") == "original"
         pool.submit([call("sleep", seconds=0.5)])
         assert set(gathered(pool, 1)) == {"sleep"}
         assert pool.health().deaths == 0
@@ -223,6 +231,11 @@ def test_leaving_the_loop_does_not_end_it(tmp_path: Path) -> None:
     with pool_of(tmp_path, FUNCTIONS) as pool:
         assert value(pool, "quit_callback") == "still here"
         assert answer(pool, "doze", seconds=0).ok
+
+
+def test_an_interrupt_is_the_business_of_the_pool_alone(tmp_path: Path) -> None:
+    with pool_of(tmp_path, FUNCTIONS) as pool:
+        assert value(pool, "interrupt") == "still here"
 
 
 def test_closed_outputs_do_no_harm(tmp_path: Path) -> None:
@@ -277,8 +290,10 @@ def test_jobs_queued_behind_a_given_up_one_move_to_its_successor(tmp_path: Path)
         pool.submit([call("sleep", number, seconds=60) for number in range(2)])
         pool.submit([call("sleep", number, seconds=0) for number in range(2, 20)])
         time.sleep(0.1)
+        begun_s = time.monotonic()
         pool.abandon("sleep-0")
         assert set(gathered(pool, 18)) == {f"sleep-{number}" for number in range(2, 20)}
+        assert time.monotonic() - begun_s < PATIENCE_S * 0.7
         assert pool.beats() == ["sleep-1"]
 
 
@@ -301,6 +316,7 @@ def test_the_number_of_processes_is_bounded_when_everything_hangs(tmp_path: Path
 PARENT = """
 import sys, time
 from tminus.ports.runner import Job
+from tminus.workers.child.desk import PATIENCE_S
 from tminus.workers.pool import PoolSettings, PythonPool
 if __name__ == "__main__":
     pool = PythonPool(PoolSettings(children=1))
@@ -335,6 +351,17 @@ def test_children_end_when_their_parent_dies(tmp_path: Path, name: str, params: 
         pids = [int(word) for word in parent.stdout.readline().split()]
         assert len(pids) == 2
         assert not any(is_gone(pid) for pid in pids)
+        parent.kill()
+    assert all(ends(pid) for pid in pids)
+
+
+def test_a_child_that_is_deaf_to_the_kernel_ends_with_the_stream(tmp_path: Path) -> None:
+    script, functions = tmp_path / "parent.py", tmp_path / "functions.py"
+    script.write_text(PARENT, encoding="utf-8")
+    functions.write_text(HEAD + FUNCTIONS + "signal.signal(signal.SIGIO, signal.SIG_IGN)\n", encoding="utf-8")
+    with subprocess.Popen([sys.executable, str(script), str(functions), "pid", "{}"], stdout=subprocess.PIPE) as parent:
+        assert parent.stdout is not None
+        pids = [int(word) for word in parent.stdout.readline().split()]
         parent.kill()
     assert all(ends(pid) for pid in pids)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from tests.integration.workers.driving import answer, call, pool_of, value
 from tminus.ports.runner import Answer
 from tminus.testing.runner_suite import gathered
+from tminus.workers.pool import PoolSettings
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -85,6 +86,17 @@ async def behind():
 @function
 async def pause(): await asyncio.sleep(0.3)
 
+import contextvars
+LEFT = contextvars.ContextVar("left")
+
+@function
+def leave_mark(): found = LEFT.get("clean"); LEFT.set("marked"); return found
+
+@function
+async def leave_mark_async(): found = LEFT.get("clean"); LEFT.set("marked"); return found
+
+LEFT.set("by the file")
+
 @function
 def who():
     now = job()
@@ -155,3 +167,9 @@ def test_what_belongs_to_no_job_is_in_no_log(tmp_path: Path) -> None:
 def test_a_function_knows_its_job(tmp_path: Path) -> None:
     with pool_of(tmp_path, FUNCTIONS) as pool:
         assert value(pool, "who") == ["who", "who", 1, None, None]
+
+
+def test_every_call_has_a_context_of_its_own(tmp_path: Path) -> None:
+    with pool_of(tmp_path, FUNCTIONS, PoolSettings(children=1, concurrency=1)) as pool:
+        for name in ("leave_mark", "leave_mark", "leave_mark_async", "leave_mark_async"):
+            assert value(pool, name) == "clean"

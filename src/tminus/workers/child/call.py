@@ -49,37 +49,23 @@ def performed(work: Work, offer: Offer) -> AnswerRow:
 
 
 async def awaited(work: Work, offer: Offer) -> Text:
-    """Run an async function; the task around it is what catches, except for the two that a loop lets through."""
+    """Run an async function; the task around it keeps what is raised."""
     CURRENT.set(work)
-    try:
-        args, kwargs = _bound(work, offer)
-        return _encoded(await cast("Awaitable[object]", offer.call(*args, **kwargs)))
-    except (KeyboardInterrupt, SystemExit) as raised:
-        raise Stopped(raised) from raised
-
-
-class Stopped(Exception):  # noqa: N818 - carries an exception that an event loop would not keep to the task.
-    """A KeyboardInterrupt or SystemExit from inside an async function."""
-
-    def __init__(self, raised: BaseException) -> None:
-        """Hold what was raised."""
-        super().__init__()
-        self.raised = raised
+    args, kwargs = _bound(work, offer)
+    return _encoded(await cast("Awaitable[object]", offer.call(*args, **kwargs)))
 
 
 def answered(work: Work, came: Came[Text] | BaseException, started_s: float, duration_s: float) -> AnswerRow:
     """Make the row of an answer."""
     error: FailureRow | None = None
     result: Text | None = None
-    raised = came.raised if isinstance(came, Stopped) else came
-    if isinstance(raised, Came):
-        result = raised.value
-    elif isinstance(raised, Pending):
-        pending = raised
-        again = attempted(lambda: _encoded(pending))
-        result, error = (again.value, None) if isinstance(again, Came) else (None, _failure(work, again))
+    if isinstance(came, Pending):
+        pending = came
+        came = attempted(lambda: _encoded(pending))
+    if isinstance(came, Came):
+        result = came.value
     else:
-        error = _failure(work, raised)
+        error = _failure(work, came)
     return (
         work.job_id,
         error is None,

@@ -52,14 +52,20 @@ class Desk:
             if not poll.poll(self._watch_ms if self._busy() else None):
                 self._watch()
                 continue
-            piece = self._wire.recv(PIECE_BYTES)
-            if not piece:
-                self._outlet.end()
+            piece = self._piece()
             for word, content in self._frames.fed(piece):
                 if word == "stop":
                     return
                 self._take(word, content)
             self._watch_ms = WATCH_MS_MIN
+
+    def _piece(self) -> bytes:
+        """Read on; when the pool is gone, with or without having read everything itself, end."""
+        try:
+            piece = self._wire.recv(PIECE_BYTES)
+        except OSError:
+            piece = b""
+        return piece or self._outlet.end()
 
     def _busy(self) -> bool:
         queued = self._crew.oldest_s is not None or self._outlet.waiting

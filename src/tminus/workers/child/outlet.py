@@ -12,7 +12,7 @@ from collections import deque
 from queue import SimpleQueue
 from threading import Lock, Thread
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from tminus.workers.wire import packed
 
@@ -85,7 +85,7 @@ class Outlet:
         with self._writing:
             self._write(packed(word, content))
 
-    def end(self) -> None:
+    def end(self) -> NoReturn:
         """End this process, and with it the programs that functions started: nothing may outlive the pool."""
         if not self._forked and os.getpid() == os.getpgrp():
             os.killpg(os.getpid(), signal.SIGKILL)

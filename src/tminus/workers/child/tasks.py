@@ -75,7 +75,7 @@ class Tasks:
             try:
                 self._loop.run_forever()
             except (KeyboardInterrupt, SystemExit):
-                continue  # Raised by a callback that a function left behind: the loop outlives it.
+                continue  # A task keeps either and throws it on, a callback only throws: the loop outlives both.
 
     def _begin(self) -> None:
         while len(self._running) < self._size:
