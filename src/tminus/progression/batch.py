@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tminus.progression import closing, ending, lanes
+from tminus.progression import closing, course, ending, lanes
 
 if TYPE_CHECKING:
     from tminus.progression.events import BatchSettled, BatchStart, MemberEnding, Wake
@@ -23,14 +23,14 @@ def on_start(view: View, event: BatchStart) -> None:
         return
     if not any(lane.kind == "init" for lane in subject.lanes):
         lanes.open_lane(view, subject, "init", "", batch.runbook_version, runbook.init)
-    lanes.advance(view, subject)
+    course.advance(view, subject)
 
 
 def on_wake(view: View, event: Wake) -> None:
     """Look again at the waiting lanes of one subject."""
     subject = view.subjects.get((event.batch_id, event.member_id or 0))
     if subject is not None:
-        lanes.advance(view, view.whole(subject))
+        course.advance(view, view.whole(subject))
 
 
 def on_settled(view: View, event: BatchSettled) -> None:
@@ -59,4 +59,4 @@ def on_member_ending(view: View, event: MemberEnding) -> None:
             member.ended_at = view.now
             view.move_member(member, "cancelled", cause)
         closing.cancel_lanes(view, subject, cause)
-        lanes.advance(view, subject)
+        course.advance(view, subject)

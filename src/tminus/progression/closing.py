@@ -1,15 +1,16 @@
-"""How a lane ends, and what follows from it.
+"""How work ends before its time: a lane fails, a member fails, what is open is cancelled.
 
-A phase lane's failure fails its member, an init's its batch; what cleans up goes on to its last step and then asks a
-human when it was not clean. Cancelling is here too, because it is how other lanes end when one has failed.
+A phase lane's failure fails its member, an init's its batch. Cancelling is here too, because it is how the other lanes
+end when one has failed.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tminus.domain.ids import job_id
 from tminus.domain.status import LANE_OPEN
-from tminus.progression import drain, lanes
+from tminus.progression import course, drain, lanes
 from tminus.progression.decision import Attempt
 from tminus.progression.ending import end_batch
 from tminus.progression.holds import open_hold
@@ -17,61 +18,6 @@ from tminus.progression.holds import open_hold
 if TYPE_CHECKING:
     from tminus.domain.rows import Execution, Lane
     from tminus.progression.view import Subject, View
-
-_NOT_CLEAN = frozenset({"failed", "poll_timeout", "cancelled"})
-
-
-def close_lane(view: View, subject: Subject, lane: Lane) -> None:
-    """Close a lane whose last step has ended."""
-    view.whole(subject)
-    clean = lane.kind not in lanes.GOES_ON or not any(r.status in _NOT_CLEAN for r in view.steps_of(lane))
-    view.move_lane(lane, "succeeded" if clean else "failed", "last step ended")
-    if lane.kind == "init":
-        _init_succeeded(view, subject, lane)
-    elif lane.kind == "rollback":
-        _rollback_ended(view, subject, lane, clean=clean)
-    elif lane.kind == "removal" and not clean:
-        _ask(view, subject, lane, "removal", "removal steps failed")
-    lanes.advance(view, subject)
-
-
-def _init_succeeded(view: View, subject: Subject, lane: Lane) -> None:
-    batch = subject.batch
-    if batch.status in {"detected", "init_dispatched"}:
-        view.move_batch(batch, "active", "init succeeded")
-    batch.wake_after = 0
-    view.touch_batch(batch)
-    for hold in view.holds.values():
-        if hold.kind == "rerun_init" and hold.is_open and hold.batch_id == batch.id:
-            view.move_hold(hold, "lifted", "init succeeded")
-    del lane
-
-
-def _rollback_ended(view: View, subject: Subject, lane: Lane, *, clean: bool) -> None:
-    if not clean:
-        _ask(view, subject, lane, "rollback", "rollback is not clean")
-        return
-    for hold in view.holds.values():
-        mine = hold.batch_id == lane.batch_id and hold.member_id == lane.member_id
-        if hold.kind == "rollback" and hold.is_open and mine:
-            view.move_hold(hold, "lifted", "rollback succeeded")
-    cause = None if lane.cause_execution_id is None else view.executions.get(lane.cause_execution_id)
-    if cause is not None and cause.status in {"failed", "poll_timeout"} and cause.round == lane.round:
-        view.move_execution(cause, "rolled_back", "rollback succeeded", lane.member_id)
-
-
-def _ask(view: View, subject: Subject, lane: Lane, kind: str, reason: str) -> None:
-    who = "the batch" if subject.member is None else subject.member.member_key
-    open_hold(
-        view,
-        scope="batch" if subject.member is None else "member",
-        kind="removal" if kind == "removal" else "rollback",
-        reason=f"{reason} for {who}",
-        batch=subject.batch,
-        member_id=lane.member_id,
-        evidence_json=f'{{"lane_id":{lane.id}}}',
-    )
-
 
 def fail_lane(view: View, subject: Subject, lane: Lane, row: Execution) -> None:
     """Stop an init or phase lane at a final failure: unwind it, and fail its subject."""
@@ -97,7 +43,7 @@ def fail_lane(view: View, subject: Subject, lane: Lane, row: Execution) -> None:
         _init_failed(view, subject, lane, cause)
     else:
         fail_member(view, subject, lane.runbook_version, cause)
-    lanes.advance(view, subject)
+    course.advance(view, subject)
 
 
 def _init_failed(view: View, subject: Subject, lane: Lane, cause: str) -> None:
@@ -144,8 +90,8 @@ def cancel_step(view: View, subject: Subject, lane: Lane, row: Execution, cause:
     """Cancel one execution that is still open; its job is voided, or drains."""
     if row.status not in {"pending", "dispatched", "polling"}:
         return
-    if row.job_id is not None:
-        job = row.job_id
+    if row.status != "pending":
+        job = row.job_id or job_id(row.id, row.attempt, row.poll_count, init=lane.kind == "init")
         drain.release(view, subject, row)
         view.decision.attempts.append(
             Attempt(

@@ -123,21 +123,28 @@ def _queue(view: View, row: Execution, reason: str) -> tuple[str, str]:
 
 def _unresolved(view: View, subject: Subject, lane: Lane, row: Execution, error: Unresolved) -> tuple[str, str]:
     """Wait where an earlier open lane will still produce the name; otherwise it can never go."""
+    if producer(view, subject, lane, error.name) is None:
+        return UNRESOLVED, str(error)
+    row.ready_at = None
+    view.touch_execution(row)
+    lane.reason = f"output:{error.name}"
+    view.touch_lane(lane)
+    return QUEUED, lane.reason
+
+
+def producer(view: View, subject: Subject, lane: Lane, name: str) -> Lane | None:
+    """Return the earlier open phase lane that will still give this output, None where nothing will."""
     earlier = earlier_open(subject, lane) if lane.kind == "phase" else None
     while earlier is not None:
         produced = {
-            name.casefold()
+            output.casefold()
             for other in view.steps_of(earlier)
-            for name, _ in step_of(view, earlier, other).output_params
+            for output, _ in step_of(view, earlier, other).output_params
         }
-        if earlier.status in LANE_OPEN and error.name.casefold() in produced:
-            row.ready_at = None
-            view.touch_execution(row)
-            lane.reason = f"output:{error.name}"
-            view.touch_lane(lane)
-            return QUEUED, lane.reason
+        if earlier.status in LANE_OPEN and name.casefold() in produced:
+            return earlier
         earlier = earlier_open(subject, earlier)
-    return UNRESOLVED, str(error)
+    return None
 
 
 def send(view: View, subject: Subject, lane: Lane, row: Execution, params_json: str) -> None:
@@ -151,6 +158,9 @@ def send(view: View, subject: Subject, lane: Lane, row: Execution, params_json: 
     row.ready_at = row.retry_after = row.completed_at = None
     row.error_message = row.error_type = None
     row.job_id = job_id(row.id, row.attempt, init=lane.kind == "init")
+    if lane.reason is not None:
+        lane.reason = None
+        view.touch_lane(lane)
     member_id = None if subject.member is None else subject.member.id
     view.move_execution(row, "dispatched", "dispatch", member_id)
     view.decision.jobs.append(Job(row.job_id, row, lane, subject.batch, params_json, function=row.function_name))

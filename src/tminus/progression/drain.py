@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tminus.progression import lanes
+from tminus.progression import course
 
 if TYPE_CHECKING:
     from tminus.domain.rows import Execution
@@ -41,10 +41,10 @@ def ended(view: View, subject: Subject, row: Execution, job: str) -> None:
     del subject.draining[row.id]
     view.jobs.pop(row.id, None)
     view.decision.job_ends.append(row.id)
-    lanes.advance(view, view.whole(subject))
+    course.advance(view, view.whole(subject))
     moved_to = None if subject.member is None else subject.member.moved_to
     heir = None if moved_to is None else view.members.get(moved_to)
     if heir is not None:
         successor = view.subject(heir.batch_id, heir.id)
         successor.draining.pop(row.id, None)
-        lanes.advance(view, view.whole(successor))
+        course.advance(view, view.whole(successor))

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from tminus.domain.status import LANE_OPEN
-from tminus.progression import lanes
+from tminus.progression import course, lanes
 
 if TYPE_CHECKING:
     from tminus.domain.rows import Batch, PhaseRow
@@ -102,4 +102,4 @@ def _open_finish(view: View, batch: Batch) -> None:
         lane_round=batch.round,
         context_json=context,
     )
-    lanes.advance(view, subject)
+    course.advance(view, subject)

@@ -1,8 +1,8 @@
-"""Lanes: opening, starting, closing, and why one waits.
+"""Lanes: what they are bound to, how they are laid out, and why one waits.
 
 A subject's phase lanes run in the order of due time, runbook and version, the next when the ones before have succeeded;
-its other lanes run one at a time, rollback before removal before hooks. Whenever something about a subject changes,
-`advance` walks its lanes once and starts what may start: there is no other place where a lane begins.
+its other lanes run one at a time, rollback before removal before hooks. How a lane runs its course, from its start to
+its end, is `tminus.progression.course`.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def open_lane(  # noqa: PLR0913 - the parts of a lane that differ by kind.
     context_json: str | None = None,
     is_forced: bool = False,
 ) -> Lane:
-    """Make a lane with its executions; `advance` starts it when its turn comes."""
+    """Make a lane with its executions; it starts when its turn comes."""
     lane = Lane(
         id=view.fresh_id(),
         batch_id=subject.batch.id,
@@ -206,32 +206,6 @@ def earlier_open(subject: Subject, lane: Lane) -> Lane | None:
     return min(before, key=place, default=None)
 
 
-def advance(view: View, subject: Subject) -> None:
-    """Start every lane of the subject that may start, and offer what was parked for a drain again."""
-    for lane in sorted(subject.lanes, key=lambda ln: (ln.kind == "phase", place(ln))):
-        if lane.status == "waiting":
-            reason = reason_to_wait(view, subject, lane)
-            if reason is None:
-                start(view, subject, lane)
-            elif reason != lane.reason:
-                lane.reason = reason
-                view.touch_lane(lane)
-        elif lane.status == "running":
-            _unpark(view, subject, lane)
-
-
-def start(view: View, subject: Subject, lane: Lane) -> None:
-    """Set a waiting lane going: its first open step is ready."""
-    view.move_lane(lane, "running", "turn")
-    lane.reason = None
-    if lane.kind == "init" and subject.batch.status == "detected":
-        view.move_batch(subject.batch, "init_dispatched", "init started")
-        subject.batch.init_dispatched_at = view.now
-    current = current_step(view, lane)
-    if current is not None:
-        make_ready(view, current)
-
-
 def current_step(view: View, lane: Lane) -> Execution | None:
     """Return the first step of the lane that has not been passed and is not a failure that the lane went on from."""
     for row in view.steps_of(lane):
@@ -244,12 +218,3 @@ def make_ready(view: View, row: Execution) -> None:
     """Let the dispatcher find this execution from now (or from its retry's time) on."""
     row.ready_at = view.now if row.retry_after is None else max(view.now, row.retry_after)
     view.touch_execution(row)
-
-
-def _unpark(view: View, subject: Subject, lane: Lane) -> None:
-    row = current_step(view, lane)
-    if row is None or row.status != "pending" or row.ready_at is not None:
-        return
-    if row.id in subject.draining and not lane.is_forced:
-        return
-    make_ready(view, row)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import orjson
 
 from tminus.domain.instant import plus
-from tminus.progression import closing, holds, lanes
+from tminus.progression import closing, course, holds, lanes
 from tminus.progression.events import Leaving
 from tminus.progression.tables import ENGINE, JOINER
 
@@ -38,7 +38,7 @@ def on_joining(view: View, event: Joining) -> None:
     for phase in view.phases_of(batch):
         if phase.runbook_version == batch.runbook_version and has_opened(view, phase):
             catch_up(view, subject, phase)
-    lanes.advance(view, subject)
+    course.advance(view, subject)
 
 
 def has_opened(view: View, phase: PhaseRow) -> bool:
@@ -94,7 +94,7 @@ def on_leaving(view: View, event: Leaving) -> None:
             runbook.on_member_removed,
             is_forced=event.force,
         )
-    lanes.advance(view, subject)
+    course.advance(view, subject)
 
 
 def _remove(view: View, subject: Subject, cause: str) -> None:
@@ -126,7 +126,7 @@ def on_moving(view: View, event: Moving) -> None:
         view.touch_member(origin)
     else:
         _remove(view, source, "moved")
-        lanes.advance(view, source)
+        course.advance(view, source)
     target = view.subject(heir.batch_id, heir.id)
     target.draining.update(source.draining)
     if heir.status == "active":
@@ -134,7 +134,7 @@ def on_moving(view: View, event: Moving) -> None:
             current = phase.runbook_version == target.batch.runbook_version
             if target.batch.status == "active" and current and has_opened(view, phase):
                 catch_up(view, target, phase)
-        lanes.advance(view, target)
+        course.advance(view, target)
 
 
 def on_absent(view: View, event: Absent) -> None:

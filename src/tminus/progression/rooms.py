@@ -49,10 +49,9 @@ class Rooms:
         if not chosen and queue.waiting_batches and not self._first(queue, batch_id, priority):
             return QUEUE_FULL
         if self.limits:
-            for scope in (worker_id, function):
-                reason = self._short(scope)
-                if reason is not None:
-                    return reason
+            reason = self.short(worker_id, function)
+            if reason is not None:
+                return reason
             for scope in (worker_id, function):
                 self._use(scope)
         queue.places -= 1
@@ -63,6 +62,10 @@ class Rooms:
         return priority < queue.waiting_first or (
             priority == queue.waiting_first and queue.waiting_batches == frozenset({batch_id})
         )
+
+    def short(self, worker_id: str, function: str) -> str | None:
+        """Return which limit leaves no place now: `limit:…` for jobs in flight, `rate:…` for jobs a minute."""
+        return self._short(worker_id) or self._short(function)
 
     def _short(self, scope: str) -> str | None:
         state = self.limits.get(scope)

@@ -13,8 +13,8 @@ import orjson
 from tminus.domain.ids import job_id
 from tminus.domain.instant import plus
 from tminus.domain.status import PRIORITY_RETRY
-from tminus.progression import dispatch, drain, lanes, outcome
-from tminus.progression.closing import close_lane, fail_lane
+from tminus.progression import course, dispatch, drain, lanes, outcome
+from tminus.progression.closing import fail_lane
 from tminus.progression.decision import Attempt, Late
 from tminus.progression.events import WorkError
 from tminus.progression.holds import open_hold
@@ -162,10 +162,10 @@ def follow_up(view: View, subject: Subject, lane: Lane, row: Execution) -> None:
             continue
         if take_turn(view, subject, lane, following, chosen=False):
             if subject.is_whole:
-                lanes.advance(view, subject)
+                course.advance(view, subject)
             return
         index += 1
-    close_lane(view, subject, lane)
+    course.close_lane(view, subject, lane)
 
 
 def take_turn(view: View, subject: Subject, lane: Lane, row: Execution, *, chosen: bool) -> bool:
@@ -278,6 +278,7 @@ def attempt_failed(  # noqa: PLR0913, PLR0917 - what failed, why, and how its at
         plan_poll(view, row, delay)
         return
     row.retry_after = plus(view.now, delay)
+    _record(view, lane, None)
     view.move_execution(row, "failed", error.type or ended_as, lane.member_id)
     again(view, subject, lane, row, "retry")
 
@@ -310,7 +311,15 @@ def _throttled(  # noqa: PLR0913, PLR0917 - as for `attempt_failed`.
         return
     note_attempt(view, row, event.job_id if event else last_job(lane, row), "throttled", event, error)
     row.retry_after = plus(view.now, delay_s)
+    _record(view, lane, "throttled")
     again(view, subject, lane, row, "throttled")
+
+
+def _record(view: View, lane: Lane, reason: str | None) -> None:
+    """Keep what only the past knows about a lane's wait; the rest is computed from its rows."""
+    if lane.reason != reason:
+        lane.reason = reason
+        view.touch_lane(lane)
 
 
 def _fail(view: View, subject: Subject, lane: Lane, row: Execution, error: WorkError, status: str) -> None:

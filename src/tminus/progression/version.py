@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from tminus.domain.rows import PhaseRow
 from tminus.domain.status import LANE_OPEN
-from tminus.progression import holds, lanes
+from tminus.progression import course, holds, lanes
 
 if TYPE_CHECKING:
     from tminus.domain.instant import Instant
@@ -59,7 +59,7 @@ def on_move(view: View, event: VersionMove) -> None:
     view.decision.settled_batches.add(batch.id)
     if event.rerun_init and runbook.init and batch.status == "active":
         lanes.open_lane(view, subject, "init", "", event.version, runbook.init)
-        lanes.advance(view, subject)
+        course.advance(view, subject)
 
 
 def _supersede(view: View, known: list[PhaseRow]) -> None:

@@ -225,14 +225,14 @@ def _load_jobs(tx: Tx, view: View, wanted: Wanted, happened: Sequence[ev.Event])
     for job in fetch(tx, JobOut, reading.DRAINING, view.batches):
         view.jobs.setdefault(job.execution_id, job)
         for owner in (job.member_id or 0, _heir(view, job.member_id)):
-            subject = _subject(view, owner, job.batch_id)
+            subject = None if owner is None else _subject(view, owner, job.batch_id)
             if subject is not None:
                 subject.draining[job.execution_id] = view.jobs[job.execution_id]
 
 
-def _heir(view: View, member_id: int | None) -> int:
+def _heir(view: View, member_id: int | None) -> int | None:
     member = view.members.get(member_id or 0)
-    return 0 if member is None or member.moved_to is None else member.moved_to
+    return None if member is None else member.moved_to
 
 
 def _subject(view: View, member_id: int, batch_id: int) -> Subject | None:

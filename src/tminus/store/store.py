@@ -1,7 +1,8 @@
 """The store as the engine sees it: rounds, sweeps, cohorts, commands - each one transaction.
 
 A round takes what has come in, lets waiting work go out fairly, and claims for those who have room, all in one
-commit. When a micro-batch cannot be written it is replayed event by event, so that one bad event stops only itself.
+commit. When a micro-batch cannot be written it is replayed event by event, so that one bad event stops only itself;
+when the database fails nothing is to blame, nothing is replayed, and the caller hears of it.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from tminus.db.connection import DatabaseError
 from tminus.db.migrate import migrate
 from tminus.domain.errors import TminusError
 from tminus.progression.rooms import WINDOW
@@ -28,7 +30,8 @@ if TYPE_CHECKING:
     from tminus.progression.events import Event
     from tminus.runbook.model import Runbook
 
-_ONE_EVENT_FAILS: Final = (StaleRowError, NeedsWholeError, TminusError, LookupError)
+# What deciding or writing one event may raise; a value that no row can hold is an error of arithmetic or of encoding.
+_ONE_EVENT_FAILS: Final = (StaleRowError, NeedsWholeError, TminusError, LookupError, ValueError, ArithmeticError)
 
 
 @dataclass(slots=True)
@@ -86,16 +89,37 @@ class Store:
         asked = list(asking)
         try:
             return self._round(events, asked, turn=turn)
-        except _ONE_EVENT_FAILS as error:
-            if len(events) == 1:
-                return Round(refused=[(events[0], error)])
-            if not events:
-                raise
+        except DatabaseError:
+            raise
+        except _ONE_EVENT_FAILS:
+            return self._replay(events, asked, turn=turn)
+
+    def _replay(self, events: Sequence[Event], asking: Sequence[Asking], *, turn: bool) -> Round:
+        """Do a round in as many transactions as it has parts; what fails alone is refused."""
         done = Round()
-        for event in events:
-            self._merge(done, self.round([event], turn=False))
-        self._merge(done, self._round((), asked, turn=turn))
+        self._one_by_one(done, events)
+        done.handled = len(events) - len(done.refused)
+        try:
+            self._merge(done, self._round((), asking, turn=turn))
+        except DatabaseError:
+            raise
+        except _ONE_EVENT_FAILS:
+            with self.database.read() as tx:
+                chosen = turns.choose(tx, self.now(), self.window)
+            self._one_by_one(done, chosen)
+            self._merge(done, self._round((), asking, turn=False))
         return done
+
+    def _one_by_one(self, done: Round, events: Sequence[Event]) -> None:
+        for event in events:
+            try:
+                part = self._round([event], (), turn=False)
+            except DatabaseError:
+                raise
+            except _ONE_EVENT_FAILS as error:
+                done.refused.append((event, error))
+            else:
+                self._merge(done, part)
 
     def _round(self, events: Sequence[Event], asking: Sequence[Asking], *, turn: bool) -> Round:
         done = Round()
@@ -114,8 +138,6 @@ class Store:
     def _merge(into: Round, part: Round) -> None:
         into.replies += part.replies
         into.claimed += part.claimed
-        into.refused += part.refused
-        into.handled += part.handled
         into.sent += part.sent
 
     # -- the tick --------------------------------------------------------------------------------------------------
@@ -135,18 +157,36 @@ class Store:
 
     def wake(self) -> int:
         """Look again at lanes whose batch was woken; return how many subjects there were."""
-        with self.database.write() as tx:
-            events = sweeps.take_wakes(tx)
-            apply(tx, events, self._context(tx), Applied())
-        return len(events)
+        return self._go_on(lambda tx, page: (sweeps.take_wakes(tx, page), []))
 
     def end_members(self) -> int:
         """Take the next members of ending batches along; return how many events that were."""
+        return self._go_on(sweeps.take_endings)
+
+    def _go_on(self, take: Callable[[Tx, int], tuple[list[Event], list[Event]]]) -> int:
+        """Move cursors on by a page; where that fails, one by one, and past what fails alone."""
+        try:
+            return self._take(take, sweeps.PAGE)
+        except DatabaseError:
+            raise
+        except _ONE_EVENT_FAILS:
+            return sum(self._take_one(take) for _ in range(sweeps.PAGE))
+
+    def _take_one(self, take: Callable[[Tx, int], tuple[list[Event], list[Event]]]) -> int:
+        try:
+            return self._take(take, 1)
+        except DatabaseError:
+            raise
+        except _ONE_EVENT_FAILS:
+            with self.database.write() as tx:
+                return sum(len(events) for events in take(tx, 1))
+
+    def _take(self, take: Callable[[Tx, int], tuple[list[Event], list[Event]]], page: int) -> int:
         with self.database.write() as tx:
-            events, settled = sweeps.take_endings(tx)
-            apply(tx, events, self._context(tx), Applied())
-            apply(tx, settled, self._context(tx), Applied())
-        return len(events) + len(settled)
+            first, then = take(tx, page)
+            apply(tx, first, self._context(tx), Applied())
+            apply(tx, then, self._context(tx), Applied())
+        return len(first) + len(then)
 
     def move_versions(self) -> int:
         """Move live batches to the versions that were published, one transaction each."""

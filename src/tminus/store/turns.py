@@ -2,13 +2,17 @@
 
 By worker id, then by priority, then round the batches: each batch with work of the best priority gets an equal share of
 the places, what one leaves the others take. A batch that is paused or not active is passed over in one hop, however
-many of its members are ready.
+many of its members are ready; within a batch those are passed over who are paused or whose function is at its limit, so
+that they do not stand in front of the others.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
+
+import orjson
 
 from tminus.domain.rows import Batch
 from tminus.progression import holds
@@ -21,56 +25,89 @@ if TYPE_CHECKING:
 
     from tminus.db.connection import Tx
     from tminus.domain.instant import Instant
+    from tminus.progression.rooms import LimitState
 
 _READY: Final = """SELECT id FROM executions WHERE worker_id = ? AND status = 'pending' AND ready_at IS NOT NULL
   AND priority = ? AND batch_id = ? AND ready_at <= ? ORDER BY ready_at, id LIMIT ?"""
+# Looked at only where somebody must be passed over, and then no further than this many rows.
+_READY_BUT: Final = """SELECT e.id FROM (SELECT id, ready_at, function_name, lane_id FROM executions
+    WHERE worker_id = ? AND status = 'pending' AND ready_at IS NOT NULL AND priority = ? AND batch_id = ?
+      AND ready_at <= ? ORDER BY ready_at, id LIMIT 5000) e
+  WHERE e.function_name NOT IN (SELECT value FROM json_each(?)) AND coalesce(
+    (SELECT l.member_id FROM lanes l WHERE l.id = e.lane_id), 0) NOT IN (SELECT value FROM json_each(?))
+  ORDER BY e.ready_at, e.id LIMIT ?"""
+_PAUSED: Final = """SELECT batch_id, member_id FROM holds WHERE is_open AND kind = 'pause' AND scope = 'member'
+  AND batch_id IN (SELECT value FROM json_each(?))"""
 MOST: Final = 500
 ASIDE: Final = 3
+
+
+@dataclass(slots=True)
+class Aside:
+    """Who is passed over: functions at their limit, and by batch the members that are paused."""
+
+    functions: list[str]
+    members: dict[int, list[int]]
 
 
 def choose(tx: Tx, now: Instant, window: int, most: int = MOST) -> list[ExecutionReady]:
     """Choose executions that may go out now, at most `most`, fairly."""
     chosen: list[int] = []
-    for worker_id in list(rooms.waiting_workers(tx)):
-        places = min(rooms.queue(tx, worker_id, now, window).places, most - len(chosen))
+    waiting = list(rooms.waiting_workers(tx))
+    short = [name for name, state in rooms.limits(tx, now).items() if _is_short(state)] if waiting else []
+    for worker_id in waiting:
+        places = 0 if worker_id in short else rooms.queue(tx, worker_id, now, window).places
         if places > 0:
-            chosen += _for_worker(tx, worker_id, now, places)
+            chosen += _for_worker(tx, worker_id, now, min(places, most - len(chosen)), short)
         if len(chosen) >= most:
             break
     return [ExecutionReady(i) for i in chosen]
 
 
-def _for_worker(tx: Tx, worker_id: str, now: Instant, places: int) -> list[int]:
+def _is_short(state: LimitState) -> bool:
+    return (state.places is not None and state.places <= 0) or (state.tokens is not None and state.tokens < 1)
+
+
+def _for_worker(tx: Tx, worker_id: str, now: Instant, places: int, short: list[str]) -> list[int]:
     by_priority: dict[int, list[int]] = defaultdict(list)
     for priority, batch_id, ready_at in rooms.groups(tx, worker_id):
         if ready_at <= now:
             by_priority[priority].append(batch_id)
-    blocked = blocked_batches(tx, sorted({b for found in by_priority.values() for b in found}))
+    waiting = sorted({b for found in by_priority.values() for b in found})
+    blocked = blocked_batches(tx, waiting)
+    aside = Aside(short, defaultdict(list))
+    for home, member_id in tx.all(_PAUSED, (reading.ids(waiting),)):
+        aside.members[number(home)].append(number(member_id))
     chosen: list[int] = []
     for priority in sorted(by_priority):
         open_batches = [b for b in by_priority[priority] if priority < ASIDE or b not in blocked]
-        chosen += _round_robin(tx, worker_id, priority, open_batches, now, places - len(chosen))
+        ready = {b: _ready(tx, (worker_id, priority, b, now), places - len(chosen), aside) for b in open_batches}
+        chosen += _round_robin(ready, places - len(chosen))
         if len(chosen) >= places:
             break
     return chosen
 
 
-def _round_robin(tx: Tx, worker_id: str, priority: int, batches: Sequence[int], now: Instant, places: int) -> list[int]:
+def _ready(tx: Tx, place: tuple[str, int, int, Instant], most: int, aside: Aside) -> list[int]:
+    _, priority, batch_id, _ = place
+    paused = aside.members.get(batch_id, []) if priority >= ASIDE else []
+    if aside.functions or paused:
+        found = tx.all(_READY_BUT, (*place, orjson.dumps(aside.functions).decode(), reading.ids(paused), most))
+    else:
+        found = tx.all(_READY, (*place, most))
+    return [number(i) for (i,) in found]
+
+
+def _round_robin(waiting: dict[int, list[int]], places: int) -> list[int]:
     """Share the places among the batches; what a small batch leaves goes to the larger ones."""
-    if places <= 0 or not batches:
-        return []
-    waiting = {b: [number(i) for (i,) in tx.all(_READY, (worker_id, priority, b, now, places))] for b in batches}
     chosen: list[int] = []
-    while waiting and len(chosen) < places:
+    while any(waiting.values()) and len(chosen) < places:
+        waiting = {batch_id: ready for batch_id, ready in waiting.items() if ready}
         share = max(1, (places - len(chosen)) // len(waiting))
         for batch_id in list(waiting):
             taken = waiting[batch_id][: min(share, places - len(chosen))]
             chosen += taken
             waiting[batch_id] = waiting[batch_id][len(taken) :]
-            if not waiting[batch_id]:
-                del waiting[batch_id]
-            if len(chosen) >= places:
-                break
     return chosen
 
 

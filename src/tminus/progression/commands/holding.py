@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 import orjson
 
 from tminus.domain.instant import between_s, plus
-from tminus.progression import holds, lanes, member, phase
+from tminus.progression import course, holds, member, phase
 from tminus.progression.commands.answering import answer
 from tminus.progression.events import Leaving
 
@@ -103,7 +103,7 @@ def _lift(view: View, hold: Hold) -> None:
     if hold.scope == "member" and hold.batch_id is not None:
         subject = view.subjects.get((hold.batch_id, hold.member_id or 0))
         if subject is not None:
-            lanes.advance(view, view.whole(subject))
+            course.advance(view, view.whole(subject))
 
 
 def _listed(hold: Hold) -> list[int]:

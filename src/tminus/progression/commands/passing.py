@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, cast
 
 import orjson
 
-from tminus.progression import lanes, step
+from tminus.progression import course, lanes, step
 from tminus.progression.actions import refuse_pass, refuse_rollback
 from tminus.progression.closing import cancel_lanes, fail_member
 from tminus.progression.commands.answering import answer
@@ -36,7 +36,7 @@ def on_pass(view: View, event: PassStep) -> None:
         reopen(view, subject, row.step_name, original=True)
     row = view.steps[lane.id][row.step_index]
     _pass(view, subject, lane, row, event)
-    lanes.advance(view, subject)
+    course.advance(view, subject)
     answer(view, event, member.member_key, "", batch_id=member.batch_id)
 
 
@@ -63,6 +63,7 @@ def _pass(view: View, subject: Subject, lane: Lane, row: Execution, event: PassS
         step.keep_outputs(view, subject, event.outputs)
     else:
         if row.status == "polling":
+            step.note_attempt(view, row, step.last_job(lane, row), "cancelled")
             view.move_execution(row, "cancelled", "skipped", lane.member_id, event.reason)
             view.move_execution(row, "pending", "skipped", lane.member_id)
         view.move_execution(row, "skipped", "skipped", lane.member_id, event.reason)
@@ -93,7 +94,7 @@ def on_roll_back(view: View, event: RollBack) -> None:
             fail_member(view, subject, version, "rolled back by operator")
         else:
             cancel_lanes(view, subject, "rolled back by operator")
-        lanes.advance(view, subject)
+        course.advance(view, subject)
     answer(view, event, member.member_key, why, batch_id=member.batch_id)
 
 

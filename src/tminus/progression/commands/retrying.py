@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tminus.progression import holds, lanes
+from tminus.progression import course, holds, lanes
 from tminus.progression.actions import refuse_retry
 from tminus.progression.commands.answering import answer
 from tminus.progression.decision import History
@@ -33,7 +33,7 @@ def on_retry(view: View, event: Retry) -> None:
     why = refuse_retry(view, subject) or _unknown_step(view, subject, event.from_step)
     if not why:
         reopen(view, subject, event.from_step, original=event.original)
-        lanes.advance(view, subject)
+        course.advance(view, subject)
     answer(view, event, member.member_key, why, batch_id=member.batch_id)
 
 
@@ -187,7 +187,7 @@ def on_retry_cleanup(view: View, event: RetryCleanup) -> None:
         if row.status in _ENDED:
             _reopen_step(view, lane, row)
     view.move_lane(lane, "waiting", "retry")
-    lanes.advance(view, subject)
+    course.advance(view, subject)
     answer(view, event, f"{lane.kind} lane {lane.id}", "", batch_id=lane.batch_id)
 
 
@@ -219,5 +219,5 @@ def on_retry_init(view: View, event: RetryInit) -> None:
             _reopen_step(view, failed, row)
     failed.round += 1
     view.move_lane(failed, "waiting", "retry")
-    lanes.advance(view, subject)
+    course.advance(view, subject)
     answer(view, event, f"batch {batch.id}", "", batch_id=batch.id)

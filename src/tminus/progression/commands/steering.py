@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tminus.progression import batch as batches
-from tminus.progression import closing, ending, holds, lanes
+from tminus.progression import closing, course, ending, holds
 from tminus.progression.actions import refuse_advance, refuse_cancel, refuse_reschedule
 from tminus.progression.commands.answering import answer
 from tminus.progression.events import BatchStart
@@ -31,7 +31,7 @@ def on_cancel(view: View, event: CancelBatch) -> None:
             batch.is_cancelling = 0
             ending.end_batch(view, batch, "cancelled", "cancelled by operator")
             closing.cancel_lanes(view, own, "batch cancelled")
-            lanes.advance(view, own)
+            course.advance(view, own)
     answer(view, event, f"batch {event.batch_id}", why, batch_id=event.batch_id)
 
 

@@ -41,7 +41,11 @@ def check_members(findings: Findings, page: Slice) -> None:
     opened = {
         phase.id
         for phase in page.phases.values()
-        if phase.status in _OPENED and phase.opening_after is None and phase.runbook_version == batch.runbook_version
+        # A skipped phase that a joiner reopened has lanes for joiners alone: it was never opened for everybody.
+        if phase.status in _OPENED
+        and phase.dispatched_at is not None
+        and phase.opening_after is None
+        and phase.runbook_version == batch.runbook_version
     }
     for member in page.members.values():
         lanes = page.of_member.get(member.id, [])

@@ -119,5 +119,5 @@ def named(findings: Findings, events: Iterable[EventSeen], acts: frozenset[tuple
         if event.actor is not None and (event.at, event.actor) not in acts:
             findings.add(
                 "P29",
-                f"{event.entity} {event.entity_id} was moved to {event.to_status} by {event.actor}: no audit row says so",
+                f"{event.entity} {event.entity_id} was moved to {event.to_status} by {event.actor} without an audit",
             )

@@ -1,0 +1,109 @@
+"""A lane's course: it starts when nothing is in its way, and closes when its last step has ended.
+
+Whenever something about a subject changes, `advance` walks its lanes once and starts what may start: there is no other
+place where a lane begins. What cleans up goes on to its last step and asks a human when it was not clean.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tminus.progression import lanes
+from tminus.progression.holds import open_hold
+from tminus.progression.lanes import current_step, make_ready, place, reason_to_wait
+
+if TYPE_CHECKING:
+    from tminus.domain.rows import Lane
+    from tminus.progression.view import Subject, View
+
+_NOT_CLEAN = frozenset({"failed", "poll_timeout", "cancelled"})
+
+
+def advance(view: View, subject: Subject) -> None:
+    """Start every lane of the subject that may start, and offer what was parked for a drain again."""
+    for lane in sorted(subject.lanes, key=lambda ln: (ln.kind == "phase", place(ln))):
+        if lane.status == "waiting":
+            reason = reason_to_wait(view, subject, lane)
+            if reason is None:
+                start(view, subject, lane)
+            elif reason != lane.reason:
+                lane.reason = reason
+                view.touch_lane(lane)
+        elif lane.status == "running":
+            _unpark(view, subject, lane)
+
+
+def start(view: View, subject: Subject, lane: Lane) -> None:
+    """Set a waiting lane going: its first open step is ready."""
+    view.move_lane(lane, "running", "turn")
+    lane.reason = None
+    if lane.kind == "init" and subject.batch.status == "detected":
+        view.move_batch(subject.batch, "init_dispatched", "init started")
+        subject.batch.init_dispatched_at = view.now
+    current = current_step(view, lane)
+    if current is None:
+        # An operator has passed every step while the lane waited.
+        close_lane(view, subject, lane)
+    else:
+        make_ready(view, current)
+
+
+def _unpark(view: View, subject: Subject, lane: Lane) -> None:
+    row = current_step(view, lane)
+    if row is None or row.status != "pending" or row.ready_at is not None:
+        return
+    if row.id in subject.draining and not lane.is_forced:
+        return
+    make_ready(view, row)
+
+
+def close_lane(view: View, subject: Subject, lane: Lane) -> None:
+    """Close a lane whose last step has ended."""
+    view.whole(subject)
+    clean = lane.kind not in lanes.GOES_ON or not any(r.status in _NOT_CLEAN for r in view.steps_of(lane))
+    view.move_lane(lane, "succeeded" if clean else "failed", "last step ended")
+    if lane.kind == "init":
+        _init_succeeded(view, subject, lane)
+    elif lane.kind == "rollback":
+        _rollback_ended(view, subject, lane, clean=clean)
+    elif lane.kind == "removal" and not clean:
+        _ask(view, subject, lane, "removal", "removal steps failed")
+    advance(view, subject)
+
+
+def _init_succeeded(view: View, subject: Subject, lane: Lane) -> None:
+    batch = subject.batch
+    if batch.status in {"detected", "init_dispatched"}:
+        view.move_batch(batch, "active", "init succeeded")
+    batch.wake_after = 0
+    view.touch_batch(batch)
+    for hold in view.holds.values():
+        if hold.kind == "rerun_init" and hold.is_open and hold.batch_id == batch.id:
+            view.move_hold(hold, "lifted", "init succeeded")
+    del lane
+
+
+def _rollback_ended(view: View, subject: Subject, lane: Lane, *, clean: bool) -> None:
+    if not clean:
+        _ask(view, subject, lane, "rollback", "rollback is not clean")
+        return
+    for hold in view.holds.values():
+        mine = hold.batch_id == lane.batch_id and hold.member_id == lane.member_id
+        if hold.kind == "rollback" and hold.is_open and mine:
+            view.move_hold(hold, "lifted", "rollback succeeded")
+    cause = None if lane.cause_execution_id is None else view.executions.get(lane.cause_execution_id)
+    if cause is not None and cause.status in {"failed", "poll_timeout"} and cause.round == lane.round:
+        view.move_execution(cause, "rolled_back", "rollback succeeded", lane.member_id)
+
+
+def _ask(view: View, subject: Subject, lane: Lane, kind: str, reason: str) -> None:
+    who = "the batch" if subject.member is None else subject.member.member_key
+    open_hold(
+        view,
+        scope="batch" if subject.member is None else "member",
+        kind="removal" if kind == "removal" else "rollback",
+        reason=f"{reason} for {who}",
+        batch=subject.batch,
+        member_id=lane.member_id,
+        evidence_json=f'{{"lane_id":{lane.id}}}',
+    )
