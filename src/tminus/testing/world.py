@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import orjson
 
@@ -63,9 +63,17 @@ def ok(result: object = None) -> Behaviour:
     return lambda _call: Says(result={} if result is None else result)
 
 
-def fails(kind: str = "Boom", message: str = "it broke", **more: bool | float) -> Behaviour:
-    """Answer with a failure; `is_throttled`, `retryable`, `retry_after_s` may be given."""
-    return lambda _call: Says(error=ev.WorkError(message, kind, **more))  # type: ignore[arg-type]
+def fails(
+    kind: str = "Boom",
+    message: str = "it broke",
+    *,
+    is_throttled: bool = False,
+    retryable: bool | None = None,
+    retry_after_s: float | None = None,
+) -> Behaviour:
+    """Answer with a failure."""
+    error = ev.WorkError(message, kind, is_throttled, retryable, retry_after_s)
+    return lambda _call: Says(error=error)
 
 
 def silent() -> Behaviour:
@@ -119,13 +127,17 @@ class World:
     # -- running ---------------------------------------------------------------------------------------------------
 
     def step(self, most: int = 500) -> int:
-        """Tick, dispatch, claim and answer once; return how much happened."""
-        moved = tick(self.store)
+        """Tick, dispatch, claim and answer once; return how many rows that has changed."""
+        before = self._changes()
+        tick(self.store)
         for worker_id in self.worker_ids():
             claimed = self.round((), [Asking(worker_id, WORKER, most)])
-            moved += len(claimed)
             self.answer([self._call(claim) for claim in claimed])
-        return moved
+        return self._changes() - before
+
+    def _changes(self) -> int:
+        """Count rows, not events: what is due and held is looked at again at every tick, and stays as it is."""
+        return int(self.value("SELECT total_changes()") or 0)
 
     def run(self, steps: int = 200) -> None:
         """Step until nothing moves at this instant."""
@@ -190,7 +202,8 @@ class World:
     @staticmethod
     def result(call: Call, says: Says) -> ev.ResultArrived:
         """Make the event of an answer."""
-        complete = says.result.get("complete") if isinstance(says.result, dict) else None
+        answered = says.result
+        complete = cast("dict[str, object]", answered).get("complete") if isinstance(answered, dict) else None
         return ev.ResultArrived(
             call.execution_id,
             call.job_id,
