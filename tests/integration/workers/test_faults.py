@@ -297,6 +297,24 @@ def test_jobs_queued_behind_a_given_up_one_move_to_its_successor(tmp_path: Path)
         assert pool.beats() == ["sleep-1"]
 
 
+def test_an_async_function_that_is_given_up_may_clean_up(tmp_path: Path) -> None:
+    mark = tmp_path / "mark"
+    functions = f"""
+@function
+async def hold(seconds: float):
+    try: await asyncio.sleep(seconds)
+    except asyncio.CancelledError:
+        open({str(mark)!r}, "w").close()
+        raise
+"""
+    with pool_of(tmp_path, functions) as pool:
+        pool.submit([call("hold", 1, seconds=60), call("hold", 2, seconds=0.5)])
+        time.sleep(0.1)
+        pool.abandon("hold-1")
+        assert set(gathered(pool, 1)) == {"hold-2"}
+    assert mark.exists()
+
+
 def test_the_number_of_processes_is_bounded_when_everything_hangs(tmp_path: Path) -> None:
     with pool_of(tmp_path, FUNCTIONS, PoolSettings(children=1, concurrency=2)) as pool:
         for number in range(8):
