@@ -94,7 +94,9 @@ _JOB_DRAIN: Final = "UPDATE messages SET is_draining = 1 WHERE id = ?"
 _JOB_RETURN: Final = """UPDATE messages SET claimed_by = NULL, claimed_at = NULL, lease_until = NULL, timeout_at = NULL,
   delivery = delivery + 1 WHERE id = ?"""
 _VOID: Final = """DELETE FROM messages WHERE topic = 'worker-jobs' AND batch_id = ? AND claimed_at IS NULL
-  AND priority >= 3"""
+  AND priority >= 3 AND NOT EXISTS (SELECT 1 FROM batches b JOIN lanes l ON l.member_id = messages.member_id
+    JOIN executions e ON e.lane_id = l.id
+    WHERE b.id = messages.batch_id AND b.is_cancelling AND e.is_one_way AND e.dispatched_at IS NOT NULL)"""
 _HISTORY: Final = """INSERT INTO events (at, batch_id, member_id, entity, entity_id, from_status, to_status, attempt,
   cause, actor, detail) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 _LATE: Final = """INSERT INTO late_results (job_id, digest, execution_id, batch_id, member_id, is_success, reason,
@@ -132,12 +134,16 @@ def _insert_new(tx: Tx, decision: Decision) -> dict[tuple[str, int], int]:
     for lane in decision.new_lanes:
         lane.phase_id = fresh.get(("phase", lane.phase_id or 0), lane.phase_id)
         fresh["lane", lane.id] = tx.add(_NEW_LANE[0], _NEW_LANE[1](lane))
-    if decision.dropped_executions:
-        tx.many(_KEEP_ATTEMPT, [(i,) for i in decision.dropped_executions if i > 0])
-        tx.many("DELETE FROM executions WHERE id = ?", [(i,) for i in decision.dropped_executions if i > 0])
+    dropped = [(i,) for i in decision.dropped_executions if i > 0]
+    if dropped:
+        # They make room now and go only after the new ones came: the id of one that is gone would be given again.
+        tx.many(_KEEP_ATTEMPT, dropped)
+        tx.many("UPDATE executions SET lane_id = -id WHERE id = ?", dropped)
     for row in decision.new_executions:
         row.lane_id = fresh.get(("lane", row.lane_id), row.lane_id)
         fresh["execution", row.id] = tx.add(_NEW_EXECUTION[0], _NEW_EXECUTION[1](row))
+    if dropped:
+        tx.many("DELETE FROM executions WHERE id = ?", dropped)
     for hold in decision.new_holds:
         hold.phase_id = fresh.get(("phase", hold.phase_id or 0), hold.phase_id)
         hold.evidence_json = _real_lane(hold.evidence_json, fresh)
