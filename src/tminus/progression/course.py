@@ -52,7 +52,7 @@ def _unpark(view: View, subject: Subject, lane: Lane) -> None:
     row = current_step(view, lane)
     if row is None or row.status != "pending" or row.ready_at is not None:
         return
-    if row.id in subject.draining and not lane.is_forced:
+    if lanes.must_drain(subject, lane, row):
         return
     make_ready(view, row)
 
@@ -63,7 +63,7 @@ def close_lane(view: View, subject: Subject, lane: Lane) -> None:
     clean = lane.kind not in lanes.GOES_ON or not any(r.status in _NOT_CLEAN for r in view.steps_of(lane))
     view.move_lane(lane, "succeeded" if clean else "failed", "last step ended")
     if lane.kind == "init":
-        _init_succeeded(view, subject, lane)
+        _init_succeeded(view, subject)
     elif lane.kind == "rollback":
         _rollback_ended(view, subject, lane, clean=clean)
     elif lane.kind == "removal" and not clean:
@@ -71,16 +71,12 @@ def close_lane(view: View, subject: Subject, lane: Lane) -> None:
     advance(view, subject)
 
 
-def _init_succeeded(view: View, subject: Subject, lane: Lane) -> None:
+def _init_succeeded(view: View, subject: Subject) -> None:
     batch = subject.batch
     if batch.status in {"detected", "init_dispatched"}:
         view.move_batch(batch, "active", "init succeeded")
     batch.wake_after = 0
     view.touch_batch(batch)
-    for hold in view.holds.values():
-        if hold.kind == "rerun_init" and hold.is_open and hold.batch_id == batch.id:
-            view.move_hold(hold, "lifted", "init succeeded")
-    del lane
 
 
 def _rollback_ended(view: View, subject: Subject, lane: Lane, *, clean: bool) -> None:

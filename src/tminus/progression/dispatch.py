@@ -15,7 +15,7 @@ from tminus.domain.status import LANE_OPEN
 from tminus.progression import holds
 from tminus.progression.decision import Job
 from tminus.progression.holds import moved_end
-from tminus.progression.lanes import earlier_open, step_of
+from tminus.progression.lanes import earlier_open, must_drain, step_of
 from tminus.runbook.template import Scope, Unresolved
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def offer(view: View, subject: Subject, lane: Lane, row: Execution, *, chosen: b
         row.ready_at = row.retry_after
         view.touch_execution(row)
         return QUEUED, "retry"
-    if row.id in subject.draining and not lane.is_forced:
+    if must_drain(subject, lane, row):
         row.ready_at = None
         view.touch_execution(row)
         return QUEUED, "drain"

@@ -206,6 +206,13 @@ def earlier_open(subject: Subject, lane: Lane) -> Lane | None:
     return min(before, key=place, default=None)
 
 
+def must_drain(subject: Subject, lane: Lane, row: Execution) -> bool:
+    """Tell whether a step waits for a draining job: for its own always, in what cleans up for any of its subject."""
+    if row.id in subject.draining:
+        return True
+    return bool(subject.draining) and lane.kind in GOES_ON and not lane.is_forced
+
+
 def current_step(view: View, lane: Lane) -> Execution | None:
     """Return the first step of the lane that has not been passed and is not a failure that the lane went on from."""
     for row in view.steps_of(lane):

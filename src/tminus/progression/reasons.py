@@ -128,7 +128,7 @@ def _for_drain(view: View, subject: Subject) -> Reason:
 
 def _pending(view: View, subject: Subject, lane: Lane, row: Execution) -> Reason:
     """Walk the same way as a dispatch does: time, drain, holds, names, room."""
-    if row.id in subject.draining and not lane.is_forced:
+    if lanes.must_drain(subject, lane, row):
         return _for_drain(view, subject)
     if row.retry_after is not None and row.retry_after > view.now:
         return _for_retry(view, lane, row, row.retry_after)

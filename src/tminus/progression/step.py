@@ -291,7 +291,7 @@ def again(view: View, subject: Subject, lane: Lane, row: Execution, cause: str) 
     if lane.kind == "phase":
         row.priority = PRIORITY_RETRY
     row.ready_at = None
-    if row.id not in subject.draining or lane.is_forced:
+    if not lanes.must_drain(subject, lane, row):
         lanes.make_ready(view, row)
 
 

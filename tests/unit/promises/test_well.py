@@ -235,8 +235,8 @@ def test_a_pause_of_everything() -> None:
     world.command(ev.OpenHold(scope="all", actor="ada", reason="because"))
     world.pass_time(DAY)
     assert not world.violations(at_rest=True)
-    hold = world.value("SELECT id FROM holds")
-    world.command(ev.AnswerHold(hold_id=int(hold or 0), batch_id=None, answer="lift", actor="ada", reason="because"))
+    hold = world.number("SELECT id FROM holds")
+    world.command(ev.AnswerHold(hold_id=hold, batch_id=None, answer="lift", actor="ada", reason="because"))
     world.rest()
     assert world.batch_status() == "completed"
 
@@ -247,8 +247,8 @@ def test_a_pause_of_one_batch_in_the_middle() -> None:
     world.command(ev.OpenHold(scope="batch", batch_id=1, actor="ada", reason="because"))
     world.pass_time(DAY)
     assert not world.violations(at_rest=True)
-    hold = world.value("SELECT id FROM holds")
-    world.command(ev.AnswerHold(hold_id=int(hold or 0), batch_id=1, answer="lift", actor="ada", reason="because"))
+    hold = world.number("SELECT id FROM holds")
+    world.command(ev.AnswerHold(hold_id=hold, batch_id=1, answer="lift", actor="ada", reason="because"))
     world.rest()
     assert world.batch_status() == "completed"
 
@@ -274,3 +274,55 @@ def test_a_rollback_on_demand() -> None:
     world.rest()
     assert world.member_status("ann") == "failed"
     assert world.called("Unlink")
+
+
+def test_a_retry_with_a_newer_version_puts_new_executions_in_the_place_of_the_newest() -> None:
+    """The ids of executions that are gone are never given again: their job ids would be."""
+    text = RUNBOOK.replace("on_member_failed: [{name: tell, worker_id: w, function: Tell}]\n", "")
+    world = begin(text)
+    world.behaviours["Sync"] = fails()
+    world.pass_time(HOUR + 300)
+    world.publish(text.replace("function: Sync", "function: Sync2"))
+    world.run()
+    newest = world.number("SELECT max(id) FROM executions")
+    world.command(ev.Retry(member_id=3, actor="ada", reason="because"))
+    assert world.number("SELECT max(id) FROM executions") > newest
+    world.rest()
+    assert world.called("Sync2") == [f"step-{newest + 1}"]
+
+
+def test_what_cleans_up_waits_for_its_own_jobs_that_drain() -> None:
+    retry = "timeout: 10s, retry: {max_retries: 0, interval: 1s}}, {name: delete"
+    world = begin(RUNBOOK.replace("function: Unlink}, {name: delete", f"function: Unlink, {retry}"))
+    world.behaviours |= {"Switch": fails(), "Unlink": silent()}
+    world.rest()
+    assert world.called("Delete")
+
+
+def test_a_forced_removal_whose_job_timed_out() -> None:
+    """Forced or not, an execution has one job at a time."""
+    retry = "timeout: 10s, retry: {max_retries: 2, interval: 1s}}"
+    world = begin(RUNBOOK.replace("function: Clean}", f"function: Clean, {retry}"))
+    world.behaviours["Clean"] = once(silent())
+    world.pass_time(1.5 * HOUR)
+    world.store.round([ev.Leaving(1, force=True)])
+    world.step()
+    world.clock.advance(10)
+    for look in world.store.looks():
+        world.store.decide(look(("", 0)).events)
+    world.clock.advance(1)
+    world.round()
+    world.rest()
+    assert world.steps("ann", "removal") == {"clean": "succeeded"}
+
+
+def test_a_cancelled_batch_whose_members_are_past_a_one_way_step() -> None:
+    """What is left running keeps its jobs, sent or not."""
+    world = begin(RUNBOOK.replace("function: Create,", "function: Create, one_way: true,"))
+    world.pass_time(HOUR - 1)
+    world.clock.advance(1)
+    world.step(most=2)
+    world.command(ev.CancelBatch(batch_id=1, actor="ada", reason="because"))
+    world.rest()
+    assert world.batch_status() == "cancelled"
+    assert len(world.called("Verify")) == 3

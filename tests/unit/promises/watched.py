@@ -50,12 +50,6 @@ rollbacks:
 """
 
 
-_FOOTPRINT = """SELECT (SELECT max(id) FROM events), (SELECT count(*) FROM attempt_rows),
-  (SELECT count(*) || ' ' || sum(delivery) || ' ' || count(claimed_at) FROM messages),
-  (SELECT count(wake_after) + count(ending_after) FROM batches), (SELECT count(*) FROM holds),
-  (SELECT group_concat(coalesce(reason, '')) FROM lanes), (SELECT group_concat(poll_due_at) FROM executions)"""
-
-
 class WatchedDatabase(Database):
     """Calls back after every commit."""
 
@@ -124,15 +118,9 @@ class Watched(World):
             tx.run("DROP TRIGGER IF EXISTS audit_is_append_only_delete")
             assert tx.run(sql, params), "nothing was changed"
 
-    def run(self, steps: int = 200) -> None:
-        """Step until no row changes: a phase that a hold keeps shut is found due again and again."""
-        for _ in range(steps):
-            before = self.rows(_FOOTPRINT)
-            self.step()
-            if self.rows(_FOOTPRINT) == before:
-                return
-        message = "the world does not come to rest"
-        raise AssertionError(message)
+    def number(self, sql: str, *params: Value) -> int:
+        """Read one number."""
+        return int(self.value(sql, *params) or 0)
 
     def round(self, events: Sequence[ev.Event] = (), asking: Sequence[Asking] = ()) -> list[Claim]:
         """Keep the logs of what workers and the bus see."""
