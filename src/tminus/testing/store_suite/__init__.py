@@ -1,0 +1,14 @@
+"""The behavioural suite of the store port.
+
+An adapter's tests subclass `StoreSuite`, give a fixture `stage`, and say in `features` what the adapter can do beyond
+the least; they are then tested on exactly that.
+"""
+
+from tminus.testing.store_suite.rounds import RoundSuite
+from tminus.testing.store_suite.stage import Feature, StoreStage
+
+__all__ = ["Feature", "StoreStage", "StoreSuite"]
+
+
+class StoreSuite(RoundSuite):
+    """All parts of the suite."""
