@@ -7,12 +7,11 @@ nothing had happened. Nothing here decides anything about batches.
 
 from __future__ import annotations
 
-import importlib
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -20,27 +19,18 @@ from tests.simulation.origin.crashing import COMMITTED, CrashError, CrashingData
 from tminus.db.connection import Database, open_sqlite
 from tminus.db.migrate import migrate
 from tminus.engine.tick import tick
+from tminus.store.promises import check
 from tminus.store.store import Asking, Store
 from tminus.testing.world import WORKER, World, fails, ok
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tminus.db.connection import Tx
     from tminus.progression import events as ev
+    from tminus.store.promises import Violation
     from tminus.testing.world import Behaviour, Call, Says
 
-PROMISES = "tminus.store.promises"
-
 Facts = dict[str, Sequence[tuple[object, ...]]]
-
-
-class Check(Protocol):
-    """The promises as one function: what it finds must be nothing."""
-
-    def __call__(self, tx: Tx, *, at_rest: bool = False) -> Sequence[object]:
-        """Return what is broken."""
-        ...
 
 
 @cache
@@ -146,14 +136,10 @@ class Stage(World):
             "calls": sorted((call.function, call.job_id) for call in self.calls),
         }
 
-    def broken(self, *, at_rest: bool = False) -> list[object]:
+    def broken(self, *, at_rest: bool = False) -> list[Violation]:
         """Return the promises that are broken."""
-        try:
-            check = cast("Check", importlib.import_module(PROMISES).check)
-        except ModuleNotFoundError:
-            return []
         with self.database.read() as tx:
-            return list(check(tx, at_rest=at_rest))
+            return check(tx, at_rest=at_rest)
 
 
 def staged(text: str, members: Sequence[str] = ("ann", "bob"), *, t0_in_s: float = 0.0, **says: Behaviour) -> Stage:
