@@ -5,8 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tminus.progression import closing, course, ending, lanes
+from tminus.progression.events import Joining
+from tminus.progression.member import on_joining
+from tminus.progression.tables import ENGINE, OPERATOR
 
 if TYPE_CHECKING:
+    from tminus.domain.rows import Batch, Member
     from tminus.progression.events import BatchSettled, BatchStart, MemberEnding, Wake
     from tminus.progression.view import View
 
@@ -40,10 +44,26 @@ def on_settled(view: View, event: BatchSettled) -> None:
         ending.settle(view, batch)
 
 
+def _follow_back(view: View, batch: Batch, member: Member) -> None:
+    """Bring back a member that a failed init had cancelled, in the name of whoever tries the init again."""
+    actor = view.facts.get(f"retried:{batch.id}")
+    if not actor or batch.is_cancelling or member.id in view.taken:
+        return
+    member.ended_at = None
+    view.actor, view.who = actor, OPERATOR
+    view.move_member(member, "active", "init tried again")
+    view.actor, view.who = None, ENGINE
+    on_joining(view, Joining(member.id))
+
+
 def on_member_ending(view: View, event: MemberEnding) -> None:
     """End one member of a batch that ends."""
     member, batch = view.members.get(event.member_id), view.batches.get(event.batch_id)
-    if member is None or batch is None or member.status not in {"active", "failed"}:
+    if member is None or batch is None:
+        return
+    if member.status == "cancelled" and batch.status in {"init_dispatched", "active"}:
+        _follow_back(view, batch, member)
+    if member.status not in {"active", "failed"}:
         return
     subject = view.whole(view.subject(batch.id, member.id))
     if batch.is_cancelling and batch.status == "active" and member.id in view.one_way_sent:

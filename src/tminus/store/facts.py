@@ -36,6 +36,8 @@ _ENDED: Final = """SELECT m.member_key, m.status, m.worker_data_json,
   (SELECT e.error_message FROM lanes l JOIN executions e ON e.lane_id = l.id WHERE l.member_id = m.id
    AND e.status IN ('failed', 'poll_timeout', 'rolled_back') ORDER BY e.id DESC LIMIT 1)
   FROM batch_members m WHERE m.batch_id = ? AND m.moved_to IS NULL ORDER BY m.id"""
+_RETRIED: Final = """SELECT actor FROM audit WHERE action = 'RetryInit' AND scope = ? AND outcome = 'done'
+  ORDER BY id DESC LIMIT 1"""
 FINISH_MOST_BYTES: Final = 200_000
 
 
@@ -46,6 +48,10 @@ def load(tx: Tx, view: View, happened: Sequence[ev.Event]) -> None:
     follows = [e.member_id for e in happened if isinstance(e, (ev.Retry, ev.PassStep, ev.MemberEnding))]
     if follows:
         view.taken = {number(i) for (i,) in tx.all(_TAKEN, (reading.ids(follows),))}
+    if any(isinstance(e, ev.MemberEnding) for e in happened):
+        for batch in view.batches.values():
+            row = tx.one(_RETRIED, (f"batch {batch.id}",)) if batch.status in {"init_dispatched", "active"} else None
+            view.facts[f"retried:{batch.id}"] = "" if row is None else text(row[0])
     for event in happened:
         if isinstance(event, (ev.AnswerHold, ev.ApproveEarly)):
             _involved(tx, view)

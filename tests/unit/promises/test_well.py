@@ -126,6 +126,8 @@ def test_a_failed_init_that_is_tried_again() -> None:
     world.behaviours["Announce"] = ok()
     world.command(ev.RetryInit(batch_id=1, actor="ada", reason="because"))
     world.rest()
+    assert world.batch_status() == "completed"
+    assert {world.member_status(key) for key in KEYS} == {"done"}
 
 
 def test_workers_that_lose_jobs() -> None:
