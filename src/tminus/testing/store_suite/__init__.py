@@ -4,11 +4,12 @@ An adapter's tests subclass `StoreSuite`, give a fixture `stage`, and say in `fe
 the least; they are then tested on exactly that.
 """
 
+from tminus.testing.store_suite.results import PayloadSuite, ResultSuite
 from tminus.testing.store_suite.rounds import RoundSuite
 from tminus.testing.store_suite.stage import Feature, StoreStage
 
 __all__ = ["Feature", "StoreStage", "StoreSuite"]
 
 
-class StoreSuite(RoundSuite):
+class StoreSuite(RoundSuite, ResultSuite, PayloadSuite):
     """All parts of the suite."""
