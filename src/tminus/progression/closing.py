@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from tminus.domain.rows import Execution, Lane
     from tminus.progression.view import Subject, View
 
+
 def fail_lane(view: View, subject: Subject, lane: Lane, row: Execution) -> None:
     """Stop an init or phase lane at a final failure: unwind it, and fail its subject."""
     view.whole(subject)

@@ -33,7 +33,7 @@ def on_pass(view: View, event: PassStep) -> None:
         answer(view, event, member.member_key, why, batch_id=member.batch_id)
         return
     if member.status != "active":
-        reopen(view, subject, row.step_name, original=True)
+        reopen(view, subject, None, original=True)
     row = view.steps[lane.id][row.step_index]
     _pass(view, subject, lane, row, event)
     course.advance(view, subject)

@@ -40,8 +40,14 @@ def on_retry(view: View, event: Retry) -> None:
 def _unknown_step(view: View, subject: Subject, name: str | None) -> str:
     if name is None:
         return ""
-    names = [r.step_name for ln in _failed_lanes(subject) for r in view.steps_of(ln)]
-    return "" if name in names else f'no step "{name}" in the lanes to retry (there are: {", ".join(names) or "none"})'
+    rows = [(view.steps_of(ln), r) for ln in _failed_lanes(subject) for r in view.steps_of(ln)]
+    for steps, row in rows:
+        if row.step_name == name:
+            failed = next((r for r in steps if r.status in _ENDED), row)
+            late = row.step_index > failed.step_index
+            return f'"{name}" comes after "{failed.step_name}", which has not passed: skip that first' if late else ""
+    names = ", ".join(row.step_name for _, row in rows)
+    return f'no step "{name}" in the lanes to retry (there are: {names or "none"})'
 
 
 def _failed_lanes(subject: Subject) -> list[Lane]:
@@ -213,6 +219,10 @@ def on_retry_init(view: View, event: RetryInit) -> None:
         for phase in view.phases_of(batch):
             if phase.status == "cancelled":
                 view.move_phase(phase, "pending", "retry")
+    for hold in view.holds.values():
+        # The retry is the answer; should the init fail again, it asks again.
+        if hold.kind == "rerun_init" and hold.is_open and hold.batch_id == batch.id:
+            view.move_hold(hold, "lifted", "retry")
     first = _first_index(view.steps_of(failed), None)
     for row in view.steps_of(failed):
         if row.step_index >= first:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, Literal
 
 import orjson
 
@@ -17,11 +17,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tminus.db.connection import Tx, Value
+    from tminus.domain.status import HoldScope
     from tminus.store.store import Store
     from tminus.testing.simulate.workload import Spec
 
 ACTOR = "operator"
 REASON = "simulated"
+Answer = Literal["lift", "approve", "reject", "reopen", "accept", "refuse"]
+ANSWERS: Final[tuple[Answer, ...]] = ("lift", "approve", "reject", "reopen", "accept", "refuse")
 
 
 class Acts:
@@ -60,7 +63,8 @@ class Acts:
         return 0 if row is None else int(row[0] or 0)
 
     def _pause(self) -> None:
-        scope = self.rng.choice(("batch", "all", "runbook"))
+        scopes: tuple[HoldScope, ...] = ("batch", "all", "runbook")
+        scope = self.rng.choice(scopes)
         batch_id = self._batch() if scope == "batch" else None
         key = workload.NAME if scope == "runbook" else None
         self._give(ev.OpenHold(actor=ACTOR, reason=REASON, scope=scope, batch_id=batch_id, key=key))
@@ -168,9 +172,7 @@ class Acts:
         self._give(ev.RetryInit(actor=ACTOR, reason=REASON, batch_id=self._batch()))
 
     def _retry_cleanup(self) -> None:
-        row = self._one(
-            "SELECT id FROM lanes WHERE status = 'failed' AND kind IN ('rollback', 'removal', 'member_failed', 'finish')"
-        )
+        row = self._one("SELECT id FROM lanes WHERE status = 'failed' AND kind NOT IN ('init', 'phase') ORDER BY id")
         if row is not None:
             self._give(ev.RetryCleanup(actor=ACTOR, reason=REASON, lane_id=int(row[0] or 0)))
 
@@ -182,7 +184,7 @@ class Acts:
     def _answer(self) -> None:
         row = self._one("SELECT id, batch_id FROM holds WHERE is_open ORDER BY id")
         if row is not None:
-            answer = self.rng.choice(("lift", "approve", "reject", "reopen", "accept", "refuse"))
+            answer = self.rng.choice(ANSWERS)
             batch_id = None if row[1] is None else int(row[1])
             self._give(
                 ev.AnswerHold(actor="boss", reason=REASON, hold_id=int(row[0] or 0), batch_id=batch_id, answer=answer)
@@ -208,8 +210,8 @@ class Acts:
 
     @staticmethod
     def _resolutions(hold_id: int, home: int | None, kind: str, state: str, turn: int) -> Sequence[ev.Event]:
-        def say(answer: str) -> ev.Event:
-            return ev.AnswerHold(actor="boss", reason=REASON, hold_id=hold_id, batch_id=home, answer=answer)  # type: ignore[arg-type]
+        def say(answer: Answer) -> ev.Event:
+            return ev.AnswerHold(actor="boss", reason=REASON, hold_id=hold_id, batch_id=home, answer=answer)
 
         if kind == "gate":
             return [say("approve")] if state == "waiting" else [say("reopen"), say("approve")]

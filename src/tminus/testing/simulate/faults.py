@@ -69,6 +69,7 @@ class Door(Database):
         self.left: int | None = None
         self.passed = 0
         self.counting = False
+        self.has_committed = False
 
     def arm(self, operations: int) -> None:
         """Die at the operation with this number, counted from now (1 is the next)."""
@@ -93,6 +94,7 @@ class Door(Database):
         return _ProbedTx(self._connection, self)
 
     def _begin(self) -> None:
+        self.has_committed = False
         self.count()
         super()._begin()
 
@@ -103,7 +105,9 @@ class Door(Database):
             self._rollback()
             raise
         super()._commit()
+        self.has_committed = True
         self.count()
+        self.has_committed = False
 
 
 @cache

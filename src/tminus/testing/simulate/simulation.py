@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tminus.db.connection import Value
-    from tminus.store.claims import Claim
     from tminus.runbook.model import Runbook
+    from tminus.store.claims import Claim
     from tminus.testing.simulate.workload import Outcome, Spec
 
 CAPACITY: Final = 3
@@ -118,7 +118,7 @@ class Simulation:
         for happening in self.happenings:
             self.at(happening.at_s, lambda h=happening: self._happen(h))  # type: ignore[misc]
         self.at(span_s(self.spec), self._calm_down)
-        self._drain()
+        self._drain(span_s(self.spec) + 1.0)
         self._finish()
         return Result(self.seed, self.violations, self.happenings, self.moves, self.now_s)
 
@@ -152,8 +152,8 @@ class Simulation:
         self.order += 1
         heapq.heappush(self.queue, (max(when_s, self.now_s), self.order, act))
 
-    def _drain(self) -> None:
-        while self.queue and not self.violations:
+    def _drain(self, until_s: float) -> None:
+        while self.queue and self.queue[0][0] <= until_s and not self.violations:
             when_s, _, act = heapq.heappop(self.queue)
             self.now_s = max(self.now_s, when_s)
             self.moves += 1
@@ -340,15 +340,23 @@ class Simulation:
         events = [self.bus[t] for t in tags]
         node = self._awake()
 
-        def handle() -> None:
-            done = node.store.round(events)
-            self._refusals(done.refused)
-            for t in tags:
-                del self.bus[t]
+        def received() -> None:
             for event in events:
                 self.logs.received.append(
                     Received(event.job_id, event.error is None, event.complete is False, applied=True)
                 )
+
+        def handle() -> None:
+            try:
+                done = node.store.round(events)
+            except CrashError:
+                if node.door.has_committed:
+                    received()
+                raise
+            received()
+            self._refusals(done.refused)
+            for t in tags:
+                del self.bus[t]
 
         if not self._guarded(node, handle):
             self.at(self.now_s + 7.0, lambda: self._deliver(tag))
@@ -394,7 +402,7 @@ class Simulation:
             self._check()
             for node in self.nodes:
                 self._tick_soon(node, 1.0)
-            self._drain()
+            self._drain(self.now_s + 10 * 86_400.0)
             if not answered and turn > 1:
                 break
         if not self.violations:
