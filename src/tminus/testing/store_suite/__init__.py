@@ -4,6 +4,7 @@ An adapter's tests subclass `StoreSuite`, give a fixture `stage`, and say in `fe
 the least; they are then tested on exactly that.
 """
 
+from tminus.testing.store_suite.claims import ClaimSuite, HoldSuite, LeaseSuite
 from tminus.testing.store_suite.results import PayloadSuite, ResultSuite
 from tminus.testing.store_suite.rounds import RoundSuite
 from tminus.testing.store_suite.stage import Feature, StoreStage
@@ -11,5 +12,5 @@ from tminus.testing.store_suite.stage import Feature, StoreStage
 __all__ = ["Feature", "StoreStage", "StoreSuite"]
 
 
-class StoreSuite(RoundSuite, ResultSuite, PayloadSuite):
+class StoreSuite(RoundSuite, ResultSuite, PayloadSuite, ClaimSuite, HoldSuite, LeaseSuite):
     """All parts of the suite."""
