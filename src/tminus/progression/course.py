@@ -14,6 +14,7 @@ from tminus.progression.lanes import current_step, make_ready, place, reason_to_
 
 if TYPE_CHECKING:
     from tminus.domain.rows import Lane
+    from tminus.domain.status import HoldKind
     from tminus.progression.view import Subject, View
 
 _NOT_CLEAN = frozenset({"failed", "poll_timeout", "cancelled"})
@@ -66,8 +67,8 @@ def close_lane(view: View, subject: Subject, lane: Lane) -> None:
         _init_succeeded(view, subject)
     elif lane.kind == "rollback":
         _rollback_ended(view, subject, lane, clean=clean)
-    elif lane.kind == "removal" and not clean:
-        _ask(view, subject, lane, "removal", "removal steps failed")
+    elif lane.kind == "removal":
+        _removal_ended(view, subject, lane, clean=clean)
     advance(view, subject)
 
 
@@ -83,13 +84,25 @@ def _rollback_ended(view: View, subject: Subject, lane: Lane, *, clean: bool) ->
     if not clean:
         _ask(view, subject, lane, "rollback", "rollback is not clean")
         return
-    for hold in view.holds.values():
-        mine = hold.batch_id == lane.batch_id and hold.member_id == lane.member_id
-        if hold.kind == "rollback" and hold.is_open and mine:
-            view.move_hold(hold, "lifted", "rollback succeeded")
+    _withdraw(view, lane, "rollback")
     cause = None if lane.cause_execution_id is None else view.executions.get(lane.cause_execution_id)
     if cause is not None and cause.status in {"failed", "poll_timeout"} and cause.round == lane.round:
         view.move_execution(cause, "rolled_back", "rollback succeeded", lane.member_id)
+
+
+def _removal_ended(view: View, subject: Subject, lane: Lane, *, clean: bool) -> None:
+    if clean:
+        _withdraw(view, lane, "removal")
+    else:
+        _ask(view, subject, lane, "removal", "removal steps failed")
+
+
+def _withdraw(view: View, lane: Lane, kind: HoldKind) -> None:
+    """Take back what was asked about a lane that is clean at last."""
+    for hold in view.holds.values():
+        mine = hold.batch_id == lane.batch_id and hold.member_id == lane.member_id
+        if hold.kind == kind and hold.is_open and mine:
+            view.move_hold(hold, "lifted", f"{kind} succeeded")
 
 
 def _ask(view: View, subject: Subject, lane: Lane, kind: str, reason: str) -> None:

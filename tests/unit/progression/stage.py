@@ -49,14 +49,15 @@ def phase(name: str, *steps: Keys, offset: str = "T-0", **keys: object) -> Keys:
     return {"name": name, "offset": offset, "steps": list(steps) or [step(name)], **keys}
 
 
-def book(*phases: Keys, name: str = "wave", leavers: Keys | None = None, **keys: object) -> str:
-    """Write a runbook. JSON is YAML, so that nothing has to be indented."""
+def book(*phases: Keys, **keys: object) -> str:
+    """Write a runbook. JSON is YAML, so that nothing has to be indented. `leavers` gives it a source that may drop."""
     source: Keys = {"type": "manual", "primary_key": "upn"}
+    leavers = keys.pop("leavers", None)
     if leavers is not None:
         source = {
             "type": "csv", "connection": "FILE", "primary_key": "upn", "batch_time_column": "at", "leavers": leavers,
         }  # fmt: skip
-    return orjson.dumps({"name": name, "data_source": source, "phases": list(phases), **keys}).decode()
+    return orjson.dumps({"name": "wave", "data_source": source, "phases": list(phases), **keys}).decode()
 
 
 def play(text: str, *members: str, t0_in_s: float | None = 0.0, **behaviours: Behaviour) -> World:
@@ -140,6 +141,12 @@ def reschedule(world: World, in_s: float, batch_id: int = 1) -> str:
 def retry_init(world: World, batch_id: int = 1) -> str:
     """Retry a batch's init."""
     return told(world.command(ev.RetryInit(batch_id=batch_id, actor="ops", reason="again")))
+
+
+def retry_cleanup(world: World, kind: str) -> str:
+    """Retry the newest lane of a kind that cleans up."""
+    lane_id = int(world.value("SELECT max(id) FROM lanes WHERE kind = ?", kind) or 0)
+    return told(world.command(ev.RetryCleanup(lane_id=lane_id, actor="ops", reason="again")))
 
 
 def pause(world: World, scope: HoldScope = "batch", key: str = "ann") -> int:
@@ -262,6 +269,11 @@ def late(world: World, call: Call, says: Says) -> None:
     """Let a worker that had kept silent answer after all."""
     world.round([world.result(call, says)])
     world.run()
+
+
+def fail_late(world: World) -> None:
+    """Let the first worker that had kept silent report a failure after all."""
+    late(world, world.held[0], Says(error=ev.WorkError("too late")))
 
 
 # -- views -------------------------------------------------------------------------------------------------------------
