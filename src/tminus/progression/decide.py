@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from tminus.progression import batch, events, loss, member, phase, step, version
+from tminus.progression import batch, events, leavers, loss, member, phase, step, version
 from tminus.progression.commands import holding, passing, retrying, steering
 from tminus.progression.tables import ENGINE, OPERATOR
 
@@ -36,7 +36,8 @@ HANDLERS: Final[dict[type, Callable[[View, Any], None]]] = {
     events.VersionMove: version.on_move,
     events.Joining: member.on_joining,
     events.Leaving: member.on_leaving,
-    events.Absent: member.on_absent,
+    events.Absent: leavers.on_absent,
+    events.MoveAsked: leavers.on_move_asked,
     events.Moving: member.on_moving,
     events.HoldExpired: holding.on_expired,
     events.OpenHold: holding.on_open,

@@ -158,7 +158,10 @@ class Leaving:
 
 @dataclass(slots=True)
 class Absent:
-    """Members missing in as many successive complete answers as the grace asks for, in one batch."""
+    """Members missing in as many successive complete answers as the grace asks for, in one batch.
+
+    `doubtful` says why a human must decide about all of them; without members, a question that stands is withdrawn.
+    """
 
     batch_id: int
     member_ids: tuple[int, ...]
@@ -166,6 +169,15 @@ class Absent:
     vanished: bool = False
     doubtful: str | None = None
     one_way_member_ids: frozenset[int] = frozenset()
+
+
+@dataclass(slots=True)
+class MoveAsked:
+    """Rows name another batch than their members are in: a human decides. No evidence withdraws the question."""
+
+    batch_id: int
+    reason: str = ""
+    evidence_json: str = ""
 
 
 @dataclass(slots=True)
@@ -310,6 +322,7 @@ Event = (
     | Joining
     | Leaving
     | Absent
+    | MoveAsked
     | Moving
     | HoldExpired
     | OpenHold

@@ -7,23 +7,22 @@ member that moves leaves without removal steps and takes its outputs and its pas
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import orjson
 
 from tminus.domain.instant import plus
-from tminus.progression import closing, course, holds, lanes
-from tminus.progression.events import Leaving
+from tminus.progression import closing, course, lanes
 from tminus.progression.tables import ENGINE, JOINER
 
 if TYPE_CHECKING:
     from tminus.domain.rows import Lane, PhaseRow
-    from tminus.domain.status import HoldKind
-    from tminus.progression.events import Absent, Joining, Moving
+    from tminus.progression.events import Joining, Leaving, Moving
     from tminus.progression.view import Subject, View
-    from tminus.runbook.model import Leavers
 
 _OPENED = frozenset({"dispatched", "completed", "failed"})
+# Whom an operator has moved stays there, whatever time the source names, until the pin is released.
+BATCH_PIN: Final = "_batch"
 
 
 def on_joining(view: View, event: Joining) -> None:
@@ -119,6 +118,8 @@ def on_moving(view: View, event: Moving) -> None:
     heir.inherited_json = orjson.dumps(sorted(passed | set(orjson.loads(origin.inherited_json)))).decode()
     heir.worker_data_json = origin.worker_data_json
     heir.pinned_json = origin.pinned_json if heir.pinned_json == "{}" else heir.pinned_json
+    if event.actor is not None:
+        heir.pinned_json = orjson.dumps(orjson.loads(heir.pinned_json) | {BATCH_PIN: True}).decode()
     view.touch_member(heir)
     origin.moved_to = heir.id
     if origin.status == "failed":
@@ -135,59 +136,3 @@ def on_moving(view: View, event: Moving) -> None:
             if target.batch.status == "active" and current and has_opened(view, phase):
                 catch_up(view, target, phase)
         course.advance(view, target)
-
-
-def on_absent(view: View, event: Absent) -> None:
-    """Decide about members that a source has stopped naming: remove them, or ask a human."""
-    batch = view.batches.get(event.batch_id)
-    if batch is None or batch.status not in {"detected", "init_dispatched", "active"}:
-        return
-    leavers = view.runbook(batch, batch.runbook_version).data_source.leavers
-    if leavers.policy == "ignore":
-        return
-    absent = [view.members[i] for i in event.member_ids if i in view.members]
-    going = [m for m in absent if m.status == "active" or (m.status == "failed" and not m.has_left)]
-    going = [m for m in going if "_stay" not in orjson.loads(m.pinned_json)]
-    if not going:
-        return
-    reason, asked = _why_ask(view, event, leavers, [m.id for m in going])
-    for member in going:
-        if member.id not in asked:
-            on_leaving(view, Leaving(member.id))
-    if reason is None:
-        return
-    names = [m.member_key for m in going if m.id in asked]
-    evidence: dict[str, object] = {"member_ids": sorted(asked), "members": names[:1000], "count": len(names)}
-    _propose(view, event, reason, evidence)
-
-
-def _why_ask(view: View, event: Absent, leavers: Leavers, ids: list[int]) -> tuple[str | None, frozenset[int]]:
-    """Return why a human must decide, and about whom; the others may go."""
-    batch = view.batches[event.batch_id]
-    everyone = frozenset(ids)
-    if event.vanished:
-        return "all rows of the batch are gone from the source", everyone
-    if event.doubtful is not None:
-        return event.doubtful, everyone
-    if leavers.policy == "propose":
-        return "the runbook proposes leavers", everyone
-    if batch.batch_start_time is not None and batch.batch_start_time <= view.now:
-        return "T-0 has passed", everyone
-    total = batch.members_active + batch.members_failed + batch.members_removed + batch.members_done
-    most = leavers.brake.of(total)
-    if leavers.brake.percent is not None:
-        most = max(1, int(total * leavers.brake.percent // 100))
-    if event.removed_24h + len(ids) > most:
-        return f"{event.removed_24h + len(ids)} of {total} within 24 h are more than the brake lets go", everyone
-    sent = everyone & event.one_way_member_ids
-    return ("a one_way step has been sent", sent) if sent else (None, frozenset())
-
-
-def _propose(view: View, event: Absent, reason: str, evidence: dict[str, object]) -> None:
-    batch = view.batches[event.batch_id]
-    kind: HoldKind = "vanished" if event.vanished else "leavers"
-    text = orjson.dumps(evidence).decode()
-    hold = holds.open_hold(view, scope="batch", kind=kind, reason=reason, batch=batch, evidence_json=text)
-    if hold.evidence_json != text or hold.reason != reason:
-        hold.evidence_json, hold.reason = text, reason
-        view.touch_hold(hold)

@@ -67,8 +67,10 @@ class Wanted:
             self._whole(event.origin_id)
             self._whole(event.member_id)
         elif isinstance(event, ev.Absent):
-            for member_id in event.member_ids:
-                self._whole(member_id)
+            # Nobody leaves where a human must decide about all: their lanes are not looked at.
+            self.members.update(event.member_ids)
+            if not event.vanished and event.doubtful is None:
+                self.whole.update(event.member_ids)
             self.batches.add(event.batch_id)
         else:
             self._add_wide(event)

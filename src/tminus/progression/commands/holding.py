@@ -49,8 +49,10 @@ def on_answer(view: View, event: AnswerHold) -> None:
 def _refuse(view: View, event: AnswerHold, hold: Hold) -> str:
     if event.answer in {"approve", "reject", "reopen"} and hold.kind != "gate":
         return f"a {hold.kind} hold is not a gate"
-    if event.answer in {"accept", "refuse"} and hold.kind not in {"leavers", "vanished"}:
-        return f"a {hold.kind} hold lists no leavers"
+    if event.answer in {"accept", "refuse"} and hold.kind not in {"leavers", "vanished", "move"}:
+        return f"a {hold.kind} hold lists no leavers and no moves"
+    if event.answer == "accept" and hold.kind == "move" and not _listed(hold):
+        return "these rows cannot go where the source puts them: lift it once you have seen it"
     if event.answer == "lift" and hold.kind in {"gate", "rerun_init"}:
         return "approve or reject the gate" if hold.kind == "gate" else "retry the init"
     if event.answer in {"approve", "reject"} and hold.state != "waiting":
@@ -83,11 +85,11 @@ def _apply(view: View, event: AnswerHold, hold: Hold) -> None:
         view.move_hold(hold, "waiting", "reopened")
     elif event.answer == "accept":
         view.move_hold(hold, "approved", "accepted")
-        for member_id in _listed(hold):
+        for member_id in _leaving(hold):
             member.on_leaving(view, Leaving(member_id, actor=event.actor))
     elif event.answer == "refuse":
         view.move_hold(hold, "lifted", "refused")
-        for member_id in _listed(hold):
+        for member_id in _leaving(hold):
             _keep(view, member_id)
     else:
         _lift(view, hold)
@@ -104,6 +106,11 @@ def _lift(view: View, hold: Hold) -> None:
         subject = view.subjects.get((hold.batch_id, hold.member_id or 0))
         if subject is not None:
             course.advance(view, view.whole(subject))
+
+
+def _leaving(hold: Hold) -> list[int]:
+    """Return whom a hold would have leave; an accepted move is made by the next look at the source."""
+    return [] if hold.kind == "move" else _listed(hold)
 
 
 def _listed(hold: Hold) -> list[int]:
