@@ -11,7 +11,7 @@ from tminus.progression import events as ev
 from tminus.runbook import load
 from tminus.store.promises import Ended, Logs, Received, Started, Violation, check
 from tminus.store.store import Store
-from tminus.testing.world import World
+from tminus.testing.world import Call, World
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
@@ -71,6 +71,7 @@ class Watched(World):
     books: dict[tuple[str, int], Runbook] = field(default_factory=dict[tuple[str, int], "Runbook"])
     checks: int = 0
     seq: int = 0
+    reads_runbooks: bool = False
 
     def __post_init__(self) -> None:
         """Open an empty database that calls back."""
@@ -92,7 +93,12 @@ class Watched(World):
 
     def violations(self, *, at_rest: bool = False, small_events: int = 50_000) -> list[Violation]:
         with self.store.database.read() as tx:
-            return check(tx, at_rest=at_rest, logs=self.logs, book=self.book, small_events=small_events)
+            book = None if self.reads_runbooks else self.book
+            return check(tx, at_rest=at_rest, logs=self.logs, book=book, small_events=small_events)
+
+    def call_of(self, claim: Claim) -> Call:
+        """Return a claim as the worker sees it."""
+        return self._call(claim)
 
     def look(self) -> None:
         """Fail at the first broken promise."""

@@ -67,7 +67,7 @@ class _Checking:
         named(findings, page.events, self._acts)
         check_standing(findings, page)
         check_attempts(findings, page, passage)
-        check_members(findings, page)
+        check_members(findings, page, definitions)
         check_definitions(findings, page, definitions)
         check_rollbacks(findings, page, definitions, passage)
         check_templates(findings, self._tx, page, definitions)

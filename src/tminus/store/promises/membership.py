@@ -35,9 +35,10 @@ _SAME_BATCH: Final = """SELECT runbook_name, source_time, count(*) FROM batches 
   GROUP BY runbook_name, source_time HAVING count(*) > 1"""
 
 
-def check_members(findings: Findings, page: Slice) -> None:
+def check_members(findings: Findings, page: Slice, definitions: Definitions) -> None:
     """Check the lanes of every member against what has opened."""
     batch = page.batch
+    cleans_up = _cleans_up(page, definitions)
     opened = {
         phase.id
         for phase in page.phases.values()
@@ -55,13 +56,24 @@ def check_members(findings: Findings, page: Slice) -> None:
                 findings.add("P11", f"member {member.id} has no lane in the opened phases {sorted(missing)}")
         elif any(lane.kind == "phase" and lane.status in LANE_OPEN for lane in lanes):
             findings.add("P13", f"member {member.id} is {member.status}, but has open phase lanes")
-        _removals(findings, member, lanes)
+        _removals(findings, member, lanes, cleans_up=cleans_up)
         _unique(findings, member, lanes)
 
 
-def _removals(findings: Findings, member: MemberSeen, lanes: Sequence[LaneSeen]) -> None:
-    if any(lane.kind == "removal" for lane in lanes) and (member.status != "removed" or member.moved_to is not None):
+def _cleans_up(page: Slice, definitions: Definitions) -> bool:
+    """Tell whether whatever version a member left under has removal steps."""
+    versions = {phase.runbook_version for phase in page.phases.values()}
+    runbooks = [definitions.runbook(page.batch.runbook_name, version) for version in versions]
+    return all(runbook is not None and runbook.on_member_removed for runbook in runbooks)
+
+
+def _removals(findings: Findings, member: MemberSeen, lanes: Sequence[LaneSeen], *, cleans_up: bool) -> None:
+    has_left = member.status == "removed" and member.moved_to is None
+    has_lane = any(lane.kind == "removal" for lane in lanes)
+    if has_lane and not has_left:
         findings.add("P13", f"member {member.id} is {member.status}, but has removal steps")
+    elif has_left and cleans_up and not has_lane:
+        findings.add("P13", f"member {member.id} was removed without its removal steps")
     if member.status == "active" and member.moved_to is not None:
         findings.add("P14", f"member {member.id} has moved, but is still active here")
 

@@ -159,7 +159,7 @@ class Passage:
             if earlier.step_index >= row.step_index:
                 return
             row_id: int | None = earlier.id
-            while row_id is not None and self._born.get(row_id, 0) > event.id:
+            while row_id is not None and self._born.get(row_id, event.id) > event.id:
                 row_id = self._predecessor.get(row_id)
             if row_id is not None and statuses.get(row_id, "pending") not in fine:
                 self._findings.add("P03", f"execution {row.id} was sent before execution {row_id} had passed")

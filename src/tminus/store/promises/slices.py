@@ -261,9 +261,10 @@ def _fill(
     ids = "[" + ",".join(str(member.id) for member in members) + "]"
     batch_id = found.batch.id
     for lane in (*own[0], *fetch(tx, LaneSeen, _LANES, f" WHERE member_id{_THESE}", (ids,))):
-        _add_lane(found, lane)
+        if lane.batch_id == batch_id and (lane.phase_id is None or lane.phase_id in found.phases):
+            _add_lane(found, lane)
     for row in (*own[1], *fetch(tx, ExecutionSeen, _EXECUTIONS, _THEIR_LANES, (ids,))):
-        if row.lane_id in found.steps:
+        if row.batch_id == batch_id and row.lane_id in found.steps:
             found.executions[row.id] = row
             found.steps[row.lane_id].append(row)
     by_execution: dict[int, list[AttemptSeen]] = defaultdict(list)
