@@ -163,7 +163,7 @@ def send(view: View, subject: Subject, lane: Lane, row: Execution, params_json: 
         view.touch_lane(lane)
     member_id = None if subject.member is None else subject.member.id
     view.move_execution(row, "dispatched", "dispatch", member_id)
-    view.decision.jobs.append(Job(row.job_id, row, lane, subject.batch, params_json, function=row.function_name))
+    view.decision.jobs[row.id] = Job(row.job_id, row, lane, subject.batch, params_json, function=row.function_name)
     if lane.kind == "phase" and lane.deadline_at is None:
         _start_deadline(view, subject, lane)
 
@@ -191,7 +191,7 @@ def send_poll(view: View, subject: Subject, lane: Lane, row: Execution) -> str |
     row.poll_count += 1
     row.job_id = job_id(row.id, row.attempt, row.poll_count, init=lane.kind == "init")
     view.touch_execution(row)
-    view.decision.jobs.append(
-        Job(row.job_id, row, lane, subject.batch, row.params_json or "{}", function, is_poll=True)
+    view.decision.jobs[row.id] = Job(
+        row.job_id, row, lane, subject.batch, row.params_json or "{}", function, is_poll=True
     )
     return None

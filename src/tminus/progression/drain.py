@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 def release(view: View, subject: Subject, row: Execution) -> None:
     """Let go of the current job of an execution whose work is over."""
     job = view.jobs.get(row.id)
+    # Sent by an earlier event of this very micro-batch: it has not left, and never will.
+    view.decision.jobs.pop(row.id, None)
     if row.job_id is None or job is None:
         row.job_id = None
         return

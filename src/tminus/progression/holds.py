@@ -145,9 +145,11 @@ def open_hold(  # noqa: PLR0913 - a hold has this many parts, and each caller na
 
 
 def wake_scope(view: View, hold: Hold) -> None:
-    """Have the waiting lanes of every loaded batch in the hold's scope looked at again."""
-    for batch in view.batches.values():
-        reached = hold.scope in {"all", "runbook"} or hold.batch_id == batch.id
-        if reached and (hold.scope != "runbook" or hold.runbook_name == batch.runbook_name):
-            batch.wake_after = 0
-            view.touch_batch(batch)
+    """Have the waiting lanes of every batch in the hold's scope looked at again."""
+    if hold.scope in {"all", "runbook"}:
+        view.decision.wakes.append(hold.runbook_name)
+        return
+    batch = view.batches.get(hold.batch_id or 0)
+    if batch is not None:
+        batch.wake_after = 0
+        view.touch_batch(batch)

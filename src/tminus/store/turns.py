@@ -28,7 +28,10 @@ if TYPE_CHECKING:
     from tminus.progression.rooms import LimitState
 
 _READY: Final = """SELECT id FROM executions WHERE worker_id = ? AND status = 'pending' AND ready_at IS NOT NULL
-  AND priority = ? AND batch_id = ? AND ready_at <= ? ORDER BY ready_at, id LIMIT ?"""
+  AND priority = ? AND batch_id = ? AND ready_at <= ?
+  AND (priority < 3 OR NOT EXISTS (SELECT 1 FROM holds h JOIN lanes l ON l.id = executions.lane_id
+    WHERE h.is_open AND h.scope = 'member' AND h.kind = 'pause' AND h.member_id = l.member_id))
+  ORDER BY ready_at, id LIMIT ?"""
 # Looked at only where somebody must be passed over, and then no further than this many rows.
 _READY_BUT: Final = """SELECT e.id FROM (SELECT id, ready_at, function_name, lane_id FROM executions
     WHERE worker_id = ? AND status = 'pending' AND ready_at IS NOT NULL AND priority = ? AND batch_id = ?

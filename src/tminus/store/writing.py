@@ -97,6 +97,8 @@ _VOID: Final = """DELETE FROM messages WHERE topic = 'worker-jobs' AND batch_id 
   AND priority >= 3 AND NOT EXISTS (SELECT 1 FROM batches b JOIN lanes l ON l.member_id = messages.member_id
     JOIN executions e ON e.lane_id = l.id
     WHERE b.id = messages.batch_id AND b.is_cancelling AND e.is_one_way AND e.dispatched_at IS NOT NULL)"""
+_WAKE_WIDE: Final = """UPDATE batches SET wake_after = 0
+  WHERE status IN ('detected', 'init_dispatched', 'active') AND (? IS NULL OR runbook_name = ?)"""
 _HISTORY: Final = """INSERT INTO events (at, batch_id, member_id, entity, entity_id, from_status, to_status, attempt,
   cause, actor, detail) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 _LATE: Final = """INSERT INTO late_results (job_id, digest, execution_id, batch_id, member_id, is_success, reason,
@@ -120,6 +122,8 @@ def write(tx: Tx, view: View) -> None:
     _guarded(tx, _PHASE, decision.phases.values())
     _guarded(tx, _BATCH, decision.batches.values())
     _guarded(tx, _HOLD, decision.holds.values())
+    for name in decision.wakes:
+        tx.run(_WAKE_WIDE, (name, name))
     _write_attempts(tx, decision, view.now)
     _write_jobs(tx, decision, view.now)
     _write_counts(tx, decision, fresh)
@@ -216,7 +220,7 @@ def _write_jobs(tx: Tx, decision: Decision, now: Instant) -> None:
         if ended:
             tx.many(sql, [(i,) for i in ended])
     if decision.jobs:
-        tx.many(_JOB, [_job_row(job, now) for job in decision.jobs])
+        tx.many(_JOB, [_job_row(job, now) for job in decision.jobs.values()])
 
 
 def _job_row(job: Job, now: Instant) -> tuple[Value, ...]:
