@@ -8,9 +8,12 @@ from tminus.testing.store_suite.claims import ClaimSuite, HoldSuite, LeaseSuite
 from tminus.testing.store_suite.results import PayloadSuite, ResultSuite
 from tminus.testing.store_suite.rounds import RoundSuite
 from tminus.testing.store_suite.stage import Feature, StoreStage
+from tminus.testing.store_suite.turns import LimitSuite, TurnSuite, WindowSuite
 
 __all__ = ["Feature", "StoreStage", "StoreSuite"]
 
 
-class StoreSuite(RoundSuite, ResultSuite, PayloadSuite, ClaimSuite, HoldSuite, LeaseSuite):
+class StoreSuite(
+    RoundSuite, ResultSuite, PayloadSuite, ClaimSuite, HoldSuite, LeaseSuite, WindowSuite, TurnSuite, LimitSuite
+):
     """All parts of the suite."""
