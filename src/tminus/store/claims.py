@@ -29,8 +29,8 @@ _WAITING: Final = """SELECT DISTINCT batch_id FROM messages
 _TAKE: Final = """SELECT id, execution_id, message_id, function_name, body, delivery, timeout_sec, is_poll FROM (
     SELECT *, row_number() OVER (PARTITION BY priority, batch_id ORDER BY id) AS turn FROM messages
     WHERE topic = 'worker-jobs' AND route = ? AND claimed_at IS NULL
-      AND (priority < 3 OR batch_id NOT IN (SELECT value FROM json_each(?)))
-      AND (priority < 3 OR NOT EXISTS (SELECT 1 FROM holds h WHERE h.is_open AND h.scope = 'member'
+      AND (priority < 3 OR is_poll OR batch_id NOT IN (SELECT value FROM json_each(?)))
+      AND (priority < 3 OR is_poll OR NOT EXISTS (SELECT 1 FROM holds h WHERE h.is_open AND h.scope = 'member'
         AND h.kind = 'pause' AND h.batch_id = messages.batch_id AND h.member_id = messages.member_id)))
   ORDER BY priority, turn, id LIMIT ?"""
 _CLAIM: Final = """UPDATE messages SET claimed_by = ?, claimed_at = ?, lease_until = ?, timeout_at = ?
