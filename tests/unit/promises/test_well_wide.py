@@ -178,7 +178,7 @@ def test_a_one_way_step_that_is_lost() -> None:
 
 def test_a_poll_with_a_function_of_its_own_that_fails() -> None:
     world = begin(RUNBOOK.replace("timeout: 1h}", "timeout: 1h, function: Ask}"))
-    world.behaviours |= {"Sync": lambda call: polls(9)(call), "Ask": fails()}
+    world.behaviours |= {"Sync": polls(9), "Ask": fails()}
     world.rest()
     assert world.batch_status() == "failed"
 

@@ -10,10 +10,16 @@ from typing import TYPE_CHECKING, Final
 
 from tminus.store.promises import slices
 from tminus.store.promises.attempts import check_attempts
-from tminus.store.promises.counts import Tally, check_counts
+from tminus.store.promises.counts import Tally, check_brake, check_counts
 from tminus.store.promises.definitions import Definitions
 from tminus.store.promises.findings import Findings, Logs, Violation
-from tminus.store.promises.membership import check_definitions, check_identities, check_members, check_rollbacks
+from tminus.store.promises.membership import (
+    check_definitions,
+    check_identities,
+    check_members,
+    check_phases,
+    check_rollbacks,
+)
 from tminus.store.promises.passage import Passage
 from tminus.store.promises.replay import compare, named
 from tminus.store.promises.rest import check_rest
@@ -58,6 +64,8 @@ class _Checking:
             self._page(page, tally)
         if page is not None:
             check_counts(self._findings, page.batch, page.phases.values(), tally)
+            brakes = check_phases(self._findings, page, self._definitions)
+            check_brake(self._findings, page.batch, brakes, tally)
 
     def _page(self, page: Slice, tally: Tally) -> None:
         findings, definitions = self._findings, self._definitions

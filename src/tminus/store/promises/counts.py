@@ -9,25 +9,39 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
+from tminus.domain.instant import plus
 from tminus.domain.status import BATCH_OPEN, LANE_OPEN, PHASE_OPEN
 from tminus.progression.ending import ignored
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from tminus.domain.instant import Instant
     from tminus.domain.rows import Batch, PhaseRow
+    from tminus.runbook.model import Share
     from tminus.store.promises.findings import Findings
     from tminus.store.promises.passage import Passage
     from tminus.store.promises.slices import Slice
 
+DAY_S: Final = 86_400.0
 _MEMBER: Final = ("active", "done", "failed", "removed", "cancelled")
 
 
 class Tally:
     """What was counted of one batch."""
 
-    __slots__ = ("by_deadline", "lanes", "members", "open_lanes", "open_work", "own", "ring_failed", "ring_started",
-                 "started")  # fmt: skip
+    __slots__ = (
+        "by_deadline",
+        "lanes",
+        "members",
+        "open_lanes",
+        "open_work",
+        "own",
+        "removed_at",
+        "ring_failed",
+        "ring_started",
+        "started",
+    )
 
     def __init__(self) -> None:
         """Begin at zero."""
@@ -40,6 +54,7 @@ class Tally:
         self.by_deadline: set[int] = set()
         self.open_lanes = 0
         self.open_work = 0
+        self.removed_at: list[Instant] = []
 
     def add(self, page: Slice, passage: Passage) -> None:
         """Count a page; the batch's own lanes come with every page and count once."""
@@ -65,6 +80,7 @@ class Tally:
             if lane.id in passage.by_deadline and lane.ring >= 0:
                 self.by_deadline.add(phase.id)
         self.own = True
+        self.removed_at += passage.removed_at
 
 
 def check_counts(findings: Findings, batch: Batch, phases: Iterable[PhaseRow], tally: Tally) -> None:
@@ -79,6 +95,23 @@ def check_counts(findings: Findings, batch: Batch, phases: Iterable[PhaseRow], t
         _phase_counters(findings, phase, tally)
         _phase_status(findings, phase)
     _batch_status(findings, batch, known, tally)
+
+
+def check_brake(findings: Findings, batch: Batch, brakes: Iterable[Share], tally: Tally) -> None:
+    """Check that the source's silence never took more out within a day than the widest brake lets go (P15).
+
+    Who was counted at the time is not known any more; all who ever were in the batch are at least as many.
+    """
+    total = tally.members.total()
+    most = max((_most(brake, total) for brake in brakes), default=total)
+    times = sorted(tally.removed_at)
+    for first, last in zip(times, times[most:], strict=False):
+        if last < plus(first, DAY_S):
+            findings.add("P15", f"more than {most} of {total} members of batch {batch.id} were removed within a day")
+
+
+def _most(brake: Share, total: int) -> int:
+    return brake.of(total) if brake.percent is None else max(1, int(total * brake.percent // 100))
 
 
 def _equal(findings: Findings, name: str, stands: int, counted: int) -> None:
@@ -137,5 +170,7 @@ def _batch_status(findings: Findings, batch: Batch, phases: list[PhaseRow], tall
             findings.add("P10", f"batch {batch.id} is {batch.status} with {tally.members['active']} active members")
     counted = [phase for phase in phases if phase.status != "superseded"]
     is_good = any(phase.status == "completed" for phase in counted) or all(ignored(phase) for phase in counted)
+    if batch.status == "failed" and any(phase.status == "completed" for phase in counted):
+        findings.add("P11", f"batch {batch.id} is failed, but one of its phases is completed")
     if batch.status == "completed" and not is_good:
         findings.add("P11", f"batch {batch.id} is completed, but none of its phases is")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tminus.db.connection import Tx
-    from tminus.runbook.model import Step
+    from tminus.runbook.model import Share, Step
     from tminus.store.promises.definitions import Definitions
     from tminus.store.promises.findings import Findings
     from tminus.store.promises.passage import Passage
@@ -54,6 +54,8 @@ def check_members(findings: Findings, page: Slice, definitions: Definitions) -> 
             if batch.status == "active" and not opened.issubset({lane.phase_id for lane in lanes}):
                 missing = opened.difference(lane.phase_id for lane in lanes)
                 findings.add("P11", f"member {member.id} has no lane in the opened phases {sorted(missing)}")
+        elif member.status == "done" and any(lane.kind == "phase" and lane.status != "succeeded" for lane in lanes):
+            findings.add("P11", f"member {member.id} is done, but not all of its phases are")
         elif any(lane.kind == "phase" and lane.status in LANE_OPEN for lane in lanes):
             findings.add("P13", f"member {member.id} is {member.status}, but has open phase lanes")
         _removals(findings, member, lanes, cleans_up=cleans_up)
@@ -83,6 +85,26 @@ def _unique(findings: Findings, member: MemberSeen, lanes: Sequence[LaneSeen]) -
     names = [(lane.kind, lane.phase_id) for lane in lanes if lane.kind in {"phase", "removal"}]
     if len(names) != len(set(names)):
         findings.add("P24", f"member {member.id} has two lanes of one kind")
+
+
+def check_phases(findings: Findings, page: Slice, definitions: Definitions) -> list[Share]:
+    """Check that a batch has the phases of each version that it was moved to; return those versions' brakes."""
+    batch = page.batch
+    names: dict[int, list[str]] = defaultdict(list)
+    for phase in page.phases.values():
+        names[phase.runbook_version].append(phase.phase_name)
+        if phase.runbook_version < batch.runbook_version and phase.status == "pending":
+            findings.add("P17", f"phase {phase.id} waits, but batch {batch.id} has moved to a newer version")
+    names.setdefault(batch.runbook_version, [])
+    brakes: list[Share] = []
+    for version, found in names.items():
+        runbook = definitions.runbook(batch.runbook_name, version)
+        if runbook is None:
+            continue
+        brakes.append(runbook.data_source.leavers.brake)
+        if sorted(found) != sorted(runbook.phases_by_name):
+            findings.add("P17", f"batch {batch.id} has not the phases of version {version}")
+    return brakes
 
 
 def check_definitions(findings: Findings, page: Slice, definitions: Definitions) -> None:

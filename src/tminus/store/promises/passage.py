@@ -9,13 +9,15 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from tminus.domain.instant import plus
+from tminus.domain.instant import LAST, plus
 from tminus.domain.status import EXECUTION_OUT, EXECUTION_PASSED, LANE_OPEN
+from tminus.progression.holds import covers
 from tminus.progression.lanes import GOES_ON
 from tminus.store.promises.replay import Timeline, first_statuses, judge
 
 if TYPE_CHECKING:
     from tminus.domain.instant import Instant
+    from tminus.domain.rows import Hold
     from tminus.store.promises.definitions import Definitions
     from tminus.store.promises.findings import Findings
     from tminus.store.promises.rows import EventSeen, ExecutionSeen, LaneSeen
@@ -26,13 +28,39 @@ _ENDED: Final = frozenset({"succeeded", "skipped", "failed", "poll_timeout", "ca
 _INIT_OPEN: Final = frozenset({"detected", "init_dispatched", "active"})
 
 
+def stops_of(page: Slice) -> list[Hold]:
+    """Return the holds that stop every dispatch in their scope for as long as they are open.
+
+    When each was opened is only an instant, not a place in the history; where the clock was set back, the walk forgets
+    them.
+    """
+    return [hold for hold in page.holds if hold.kind in {"pause", "old_t0", "rerun_init"}]
+
+
 class Passage:
     """One walk through a slice's history."""
 
     __slots__ = (
-        "_born", "_definitions", "_ended", "_failed_at", "_findings", "_out", "_page", "_polling_at", "_predecessor",
-        "_retries", "_sendings", "by_deadline", "by_hand", "final_failures", "first", "started", "timeline",
-    )  # fmt: skip
+        "_born",
+        "_definitions",
+        "_ended",
+        "_failed_at",
+        "_findings",
+        "_out",
+        "_page",
+        "_polling_at",
+        "_predecessor",
+        "_retries",
+        "_sendings",
+        "_stops",
+        "by_deadline",
+        "by_hand",
+        "final_failures",
+        "first",
+        "removed_at",
+        "started",
+        "timeline",
+    )
 
     def __init__(self, page: Slice, definitions: Definitions, findings: Findings) -> None:
         """Make ready to walk."""
@@ -42,6 +70,8 @@ class Passage:
         self.started: set[int] = set()
         self.by_deadline: set[int] = set()
         self.by_hand: set[int] = set()
+        self.removed_at: list[Instant] = []
+        self._stops = stops_of(page)
         self.final_failures: Counter[int] = Counter()
         self._born: dict[int, int] = {}
         self._predecessor: dict[int, int] = {}
@@ -60,7 +90,11 @@ class Passage:
         for event in self._page.events:
             if event.from_status is None and event.entity == "execution":
                 self._note_birth(event)
+        now = ""
         for event in self._page.events:
+            if event.at < now:
+                self._stops = []
+            now = event.at
             entity, row_id = event.entity, event.entity_id
             known = maps[entity]
             before = known.get(row_id)
@@ -145,6 +179,10 @@ class Passage:
             self._findings.add("P08", f"execution {row.id} was sent while lane {lane.id} was not running")
         self._steps_before(event, lane, row)
         self._wait_kept(event, lane, row)
+        for hold in self._stops if lane.kind in {"init", "phase"} else ():
+            ended = hold.closed_at or LAST
+            if hold.opened_at < event.at < ended and covers(hold, self._page.batch, lane.member_id, lane.phase_id):
+                self._findings.add("P08", f"execution {row.id} was sent while {hold.kind} hold {hold.id} was open")
         if lane.kind == "phase":
             self._phase_dispatch(lane, row)
         elif lane.kind == "init":
@@ -239,6 +277,10 @@ class Passage:
         """Check that the source's silence alone took nobody out from whom there is no way back (P15)."""
         if event.to_status != "removed" or event.cause != "left the source" or event.actor is not None:
             return
+        self.removed_at.append(event.at)
+        t0 = self._page.batch.batch_start_time
+        if t0 is not None and event.at >= t0 and not self._page.is_rescheduled:
+            self._findings.add("P15", f"member {event.entity_id} was removed unasked after T-0")
         for lane in self._page.of_member.get(event.entity_id, ()):
             for row in self._page.steps[lane.id]:
                 if row.is_one_way and self._sendings[row.id]:

@@ -47,6 +47,7 @@ _JOBS: Final = _source(JobSeen, "messages")
 _BATCHES: Final = f"SELECT {', '.join(columns(Batch))} FROM batches"
 _PHASES: Final = f"SELECT {', '.join(columns(PhaseRow))} FROM phase_executions"
 _HOLDS: Final = f"SELECT {', '.join(columns(Hold))} FROM holds"
+_RESCHEDULED: Final = "SELECT DISTINCT scope FROM audit WHERE action = 'Reschedule' AND outcome = 'done'"
 _NEWEST_EVENT: Final = "SELECT max(id) FROM events"
 _OWN_LANES: Final = " WHERE lane_id IN (SELECT id FROM lanes WHERE batch_id = ? AND member_id IS NULL)"
 _THEIR_LANES: Final = " WHERE lane_id IN (SELECT id FROM lanes WHERE member_id IN (SELECT value FROM json_each(?)))"
@@ -61,6 +62,7 @@ class Slice:
     phases: dict[int, PhaseRow]
     holds: list[Hold]
     draining: dict[int, list[JobSeen]]
+    is_rescheduled: bool
     members: dict[int, MemberSeen] = field(default_factory=dict[int, MemberSeen])
     lanes: dict[int, LaneSeen] = field(default_factory=dict[int, LaneSeen])
     steps: dict[int, list[ExecutionSeen]] = field(default_factory=dict[int, "list[ExecutionSeen]"])
@@ -105,6 +107,11 @@ def out(tx: Tx) -> list[JobSeen]:
     return fetch(tx, JobSeen, _JOBS, " WHERE topic = 'worker-jobs'")
 
 
+def rescheduled(tx: Tx) -> frozenset[str]:
+    """Return the batches whose T-0 a human has changed: what was true of it once need not be so now."""
+    return frozenset(str(scope) for (scope,) in tx.all(_RESCHEDULED))
+
+
 def is_small(tx: Tx, most: int = SMALL_EVENTS) -> bool:
     """Tell whether the database fits into memory in one piece."""
     row = tx.one(_NEWEST_EVENT)
@@ -126,9 +133,10 @@ def read_small(tx: Tx, jobs: list[JobSeen]) -> Tables:
     standing = whole_rows(tx, Hold, _HOLDS)
     drains = draining(jobs)
     tables = Tables({}, [], [], standing)
+    moved = rescheduled(tx)
     for batch in whole_rows(tx, Batch, _BATCHES):
         holds = [hold for hold in standing if hold.batch_id is None or hold.batch_id == batch.id]
-        tables.slices[batch.id] = Slice(batch, {}, holds, drains)
+        tables.slices[batch.id] = Slice(batch, {}, holds, drains, f"batch {batch.id}" in moved)
     slices = tables.slices
     for phase in whole_rows(tx, PhaseRow, _PHASES):
         if phase.batch_id in slices:
@@ -232,10 +240,11 @@ def read_paged(tx: Tx, batch_id: int, jobs: list[JobSeen], page: int = PAGE_MEMB
         fetch(tx, EventSeen, _EVENTS, " WHERE batch_id = ? AND member_id IS NULL", (batch_id,)),
     )
     drains = draining(jobs)
+    is_rescheduled = f"batch {batch_id}" in rescheduled(tx)
     mine = [job for job in jobs if job.batch_id == batch_id]
     after = 0
     while True:
-        found = Slice(batch, phases, holds, drains)
+        found = Slice(batch, phases, holds, drains, is_rescheduled)
         members = fetch(
             tx,
             MemberSeen,
