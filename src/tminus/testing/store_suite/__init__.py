@@ -5,6 +5,7 @@ the least; they are then tested on exactly that.
 """
 
 from tminus.testing.store_suite.claims import ClaimSuite, HoldSuite, LeaseSuite
+from tminus.testing.store_suite.opening import CursorSuite, OpeningSuite
 from tminus.testing.store_suite.results import PayloadSuite, ResultSuite
 from tminus.testing.store_suite.rounds import RoundSuite
 from tminus.testing.store_suite.stage import Feature, StoreStage
@@ -14,6 +15,16 @@ __all__ = ["Feature", "StoreStage", "StoreSuite"]
 
 
 class StoreSuite(
-    RoundSuite, ResultSuite, PayloadSuite, ClaimSuite, HoldSuite, LeaseSuite, WindowSuite, TurnSuite, LimitSuite
+    RoundSuite,
+    ResultSuite,
+    PayloadSuite,
+    ClaimSuite,
+    HoldSuite,
+    LeaseSuite,
+    WindowSuite,
+    TurnSuite,
+    LimitSuite,
+    OpeningSuite,
+    CursorSuite,
 ):
     """All parts of the suite."""
