@@ -86,7 +86,11 @@ def create(tx: Tx, wanted: NewBatch, context: Context, applied: Applied) -> Made
     if runbook is None:
         raise TminusError("E521", f"there is no active runbook {wanted.runbook_name}", hint="publish it first")
     taken = taken_keys(tx, wanted.runbook_name, [key for key, _ in wanted.members])
-    members = [(key, data) for key, data in wanted.members if key not in taken]
+    first: dict[str, str] = {}
+    for key, member_data in wanted.members:
+        if key not in taken:
+            first.setdefault(key, member_data)
+    members = list(first.items())
     data = orjson.dumps(dict(wanted.data)).decode()
     batch_id = tx.add(
         _ADD_BATCH,
@@ -150,6 +154,7 @@ def join(tx: Tx, batch_id: int, members: Sequence[tuple[str, str]], context: Con
         generation, living = before.get(key, (0, 0))
         if key in taken or living:
             continue
+        before[key] = (generation + 1, 1)
         made.append(tx.add(_ADD_MEMBER, (batch_id, key, generation + 1, "active", data, context.now, None, None)))
     tx.run(_COUNT_MEMBERS, (len(made), batch_id))
     apply(tx, [ev.Joining(member_id) for member_id in made], context, applied)

@@ -5,6 +5,7 @@ the least; they are then tested on exactly that.
 """
 
 from tminus.testing.store_suite.claims import ClaimSuite, HoldSuite, LeaseSuite
+from tminus.testing.store_suite.cohort import BatchSuite, MemberSuite, PublishSuite
 from tminus.testing.store_suite.opening import CursorSuite, OpeningSuite
 from tminus.testing.store_suite.results import PayloadSuite, ResultSuite
 from tminus.testing.store_suite.rounds import RoundSuite
@@ -26,5 +27,8 @@ class StoreSuite(
     LimitSuite,
     OpeningSuite,
     CursorSuite,
+    BatchSuite,
+    MemberSuite,
+    PublishSuite,
 ):
     """All parts of the suite."""
