@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Final
 import orjson
 
 from tminus.domain.instant import plus
+from tminus.store.blocked import blocked_batches
 from tminus.store.reading import number, text
-from tminus.store.turns import blocked_batches
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,7 +32,7 @@ _TAKE: Final = """SELECT id, execution_id, message_id, function_name, body, deli
       AND (priority < 3 OR is_poll OR batch_id NOT IN (SELECT value FROM json_each(?)))
       AND (priority < 3 OR is_poll OR NOT EXISTS (SELECT 1 FROM holds h WHERE h.is_open AND h.scope = 'member'
         AND h.kind = 'pause' AND h.batch_id = messages.batch_id AND h.member_id = messages.member_id)))
-  ORDER BY priority, turn, id LIMIT ?"""
+  ORDER BY priority, turn, created_at, id LIMIT ?"""
 _CLAIM: Final = """UPDATE messages SET claimed_by = ?, claimed_at = ?, lease_until = ?, timeout_at = ?
   WHERE id = ? AND claimed_at IS NULL"""
 _BEAT: Final = """UPDATE messages SET lease_until = min(?, coalesce(timeout_at, ?))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from tminus.domain.instant import Instant, between_s
 from tminus.progression.rooms import WINDOW, LimitState, Queue, Rooms
+from tminus.store import blocked
 from tminus.store.reading import number, text
 
 if TYPE_CHECKING:
@@ -49,7 +50,9 @@ def load(tx: Tx, view: View, now: Instant, window: int = WINDOW) -> Rooms:
 
 def queue(tx: Tx, worker_id: str, now: Instant, window: int = WINDOW) -> Queue:
     """Measure one worker id."""
-    out = tx.one(_OUT, (worker_id, window))
+    # Jobs that a hold keeps from being claimed do not stand in front of everybody else's.
+    stuck = blocked.stuck_jobs(tx, worker_id)
+    out = tx.one(_OUT, (worker_id, window + stuck))
     first, batches = 99, set[int]()
     for hops, (priority, batch_id, ready_at) in enumerate(groups(tx, worker_id)):
         if hops >= _MOST_GROUPS:
@@ -64,7 +67,7 @@ def queue(tx: Tx, worker_id: str, now: Instant, window: int = WINDOW) -> Queue:
         batches.add(batch_id)
         if len(batches) > 1:
             break
-    return Queue(window - number(out[0] if out else 0), frozenset(batches), first)
+    return Queue(window + stuck - number(out[0] if out else 0), frozenset(batches), first)
 
 
 def groups(tx: Tx, worker_id: str) -> Iterator[tuple[int, int, Instant]]:

@@ -14,15 +14,12 @@ from typing import TYPE_CHECKING, Final
 
 import orjson
 
-from tminus.domain.rows import Batch
-from tminus.progression import holds
 from tminus.progression.events import ExecutionReady
 from tminus.store import reading, rooms
-from tminus.store.reading import fetch, number
+from tminus.store.blocked import blocked_batches
+from tminus.store.reading import number
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from tminus.db.connection import Tx
     from tminus.domain.instant import Instant
     from tminus.progression.rooms import LimitState
@@ -41,6 +38,8 @@ _READY_BUT: Final = """SELECT e.id FROM (SELECT id, ready_at, function_name, lan
   ORDER BY e.ready_at, e.id LIMIT ?"""
 _PAUSED: Final = """SELECT batch_id, member_id FROM holds WHERE is_open AND kind = 'pause' AND scope = 'member'
   AND batch_id IN (SELECT value FROM json_each(?))"""
+_UNCLAIMED: Final = """SELECT batch_id, count(*) FROM messages
+  WHERE topic = 'worker-jobs' AND route = ? AND claimed_at IS NULL GROUP BY batch_id"""
 MOST: Final = 500
 ASIDE: Final = 3
 
@@ -81,9 +80,12 @@ def _for_worker(tx: Tx, worker_id: str, now: Instant, places: int, short: list[s
     aside = Aside(short, defaultdict(list))
     for home, member_id in tx.all(_PAUSED, (reading.ids(waiting),)):
         aside.members[number(home)].append(number(member_id))
+    out = {number(b): number(jobs) for b, jobs in tx.all(_UNCLAIMED, (worker_id,))}
     chosen: list[int] = []
     for priority in sorted(by_priority):
         open_batches = [b for b in by_priority[priority] if priority < ASIDE or b not in blocked]
+        # When fewer places become free than batches wait, they go to those with the fewest jobs out.
+        open_batches.sort(key=lambda b: (out.get(b, 0), b))
         ready = {b: _ready(tx, (worker_id, priority, b, now), places - len(chosen), aside) for b in open_batches}
         chosen += _round_robin(ready, places - len(chosen))
         if len(chosen) >= places:
@@ -112,17 +114,3 @@ def _round_robin(waiting: dict[int, list[int]], places: int) -> list[int]:
             chosen += taken
             waiting[batch_id] = waiting[batch_id][len(taken) :]
     return chosen
-
-
-def blocked_batches(tx: Tx, batch_ids: Sequence[int]) -> set[int]:
-    """Return the batches whose init and phase jobs may not go out: not open, or held."""
-    found = {batch.id: batch for batch in fetch(tx, Batch, reading.BATCHES, batch_ids)}
-    standing = [reading.hold(values) for values in tx.all(reading.HOLDS, (reading.ids(batch_ids),))]
-    stopping = [hold for hold in standing if holds.strength(hold) == "dispatch" and hold.scope != "member"]
-    return {
-        batch_id
-        for batch_id in batch_ids
-        if batch_id not in found
-        or found[batch_id].status not in {"detected", "init_dispatched", "active"}
-        or any(holds.covers(hold, found[batch_id], None, None) for hold in stopping)
-    }
