@@ -118,6 +118,12 @@ class Database:
             row = self._connection.execute("SELECT strftime('%Y-%m-%dT%H:%M:%fZ', 'now')").fetchone()
         return Instant(row[0])
 
+    def changes(self) -> int:
+        """Return a number that differs when another connection has committed to this database."""
+        with self._lock:
+            row = self._connection.execute("PRAGMA data_version").fetchone()
+        return int(row[0])
+
     def close(self) -> None:
         """Close the connection; the write-ahead log is folded in by SQLite."""
         with self._lock, in_our_words(self.path):

@@ -41,6 +41,10 @@ class Ticking(Protocol):
         """Decide these events and what follows from them; return how many were handled."""
         ...
 
+    def now(self) -> Instant:
+        """Return the clock that decides: the database's."""
+        ...
+
     def wake(self) -> int:
         """Look again at lanes that something they waited for may have come to; 0 when there are none left."""
         ...

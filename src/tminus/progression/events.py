@@ -54,11 +54,12 @@ class PollDue:
 
 @dataclass(slots=True)
 class JobLost:
-    """A claim's lease ended without a result (`dead` when a broker gave the job up)."""
+    """A claim's lease ended without a result; `dead`: a broker gave it up; `returned`: its worker's process died."""
 
     execution_id: int
     job_id: str
     dead: bool = False
+    returned: bool = False
 
 
 @dataclass(slots=True)

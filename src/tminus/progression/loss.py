@@ -26,7 +26,7 @@ def on_lost(view: View, event: JobLost) -> None:
     job = view.jobs.get(event.execution_id)
     if row is None or job is None or job.message_id != event.job_id:
         return
-    if not event.dead and (job.lease_until is None or job.lease_until > view.now):
+    if not (event.dead or event.returned) and (job.lease_until is None or job.lease_until > view.now):
         return
     lane = view.lanes[row.lane_id]
     subject = view.subject_of(lane)

@@ -14,7 +14,7 @@ import orjson
 
 from tminus.domain.instant import plus
 from tminus.store.blocked import blocked_batches
-from tminus.store.reading import number, text
+from tminus.store.reading import maybe, number, text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,13 +26,15 @@ LEASE_S: Final = 30.0
 
 _WAITING: Final = """SELECT DISTINCT batch_id FROM messages
   WHERE topic = 'worker-jobs' AND route = ? AND claimed_at IS NULL"""
-_TAKE: Final = """SELECT id, execution_id, message_id, function_name, body, delivery, timeout_sec, is_poll FROM (
+_TAKE: Final = """SELECT t.id, t.execution_id, t.message_id, t.function_name, t.body, t.delivery, t.timeout_sec,
+    t.is_poll, e.params_json, e.attempt, t.batch_id, m.member_key FROM (
     SELECT *, row_number() OVER (PARTITION BY priority, batch_id ORDER BY id) AS turn FROM messages
     WHERE topic = 'worker-jobs' AND route = ? AND claimed_at IS NULL
       AND (priority < 3 OR is_poll OR batch_id NOT IN (SELECT value FROM json_each(?)))
       AND (priority < 3 OR is_poll OR NOT EXISTS (SELECT 1 FROM holds h WHERE h.is_open AND h.scope = 'member'
         AND h.kind = 'pause' AND h.batch_id = messages.batch_id AND h.member_id = messages.member_id)))
-  ORDER BY priority, turn, created_at, id LIMIT ?"""
+  t JOIN executions e ON e.id = t.id LEFT JOIN batch_members m ON m.id = t.member_id
+  ORDER BY t.priority, t.turn, t.created_at, t.id LIMIT ?"""
 _CLAIM: Final = """UPDATE messages SET claimed_by = ?, claimed_at = ?, lease_until = ?, timeout_at = ?
   WHERE id = ? AND claimed_at IS NULL"""
 _BEAT: Final = """UPDATE messages SET lease_until = min(?, coalesce(timeout_at, ?))
@@ -54,6 +56,10 @@ class Claim:
     delivery: int
     timeout_s: float
     is_poll: bool
+    params_json: str = "{}"
+    attempt: int = 0
+    batch_id: int = 0
+    member_key: str | None = None
 
 
 def claim(tx: Tx, worker_id: str, worker: str, most: int, now: Instant, lease_s: float = LEASE_S) -> list[Claim]:
@@ -68,7 +74,7 @@ def claim(tx: Tx, worker_id: str, worker: str, most: int, now: Instant, lease_s:
     ends: dict[float, Instant] = {}
     params: list[tuple[str | int, ...]] = []
     taken: list[Claim] = []
-    for row_id, execution_id, job_id, function, body, delivery, timeout, is_poll in found:
+    for row_id, execution_id, job_id, function, body, delivery, timeout, is_poll, sent, attempt, batch, key in found:
         timeout_s = float(timeout or 0)
         timeout_at = ends.get(timeout_s) or ends.setdefault(timeout_s, plus(now, timeout_s))
         lease = min(ends.get(-1.0) or ends.setdefault(-1.0, plus(now, lease_s)), timeout_at)
@@ -82,6 +88,10 @@ def claim(tx: Tx, worker_id: str, worker: str, most: int, now: Instant, lease_s:
                 number(delivery),
                 timeout_s,
                 bool(is_poll),
+                text(sent) or "{}",
+                number(attempt),
+                number(batch),
+                maybe(key),
             )
         )
     tx.many(_CLAIM, params)

@@ -10,6 +10,7 @@ from tminus.runbook import load
 from tminus.store.reading import number, text
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Literal
 
     from tminus.db.connection import Tx
@@ -64,3 +65,24 @@ def read(tx: Tx, name: str, version: int) -> Runbook:
     if row is None:
         raise TminusError("E520", f"runbook {name} has no version {version}", hint="`doctor` shows what is missing")
     return load(text(row[0]))
+
+
+_LIVE: Final = """SELECT name, version FROM runbooks WHERE is_active
+  UNION SELECT runbook_name, runbook_version FROM batches
+    WHERE status IN ('detected', 'init_dispatched', 'active', 'closing')
+  UNION SELECT b.runbook_name, l.runbook_version FROM lanes l JOIN batches b ON b.id = l.batch_id
+    WHERE l.status = 'waiting'"""
+_READY_IDS: Final = """SELECT DISTINCT worker_id FROM executions WHERE status = 'pending' AND ready_at IS NOT NULL
+  UNION SELECT DISTINCT route FROM messages WHERE topic = 'worker-jobs'"""
+
+
+def worker_ids(tx: Tx, book: Callable[[str, int], Runbook]) -> list[str]:
+    """Return every worker id that a definition in use names, or that work waits for."""
+    found = {text(name) for (name,) in tx.all(_READY_IDS)}
+    for name, version in tx.all(_LIVE):
+        runbook = book(text(name), number(version))
+        lists = [runbook.init, runbook.on_member_removed, runbook.on_member_failed, runbook.on_batch_finished]
+        lists += [phase.steps for phase in runbook.phases]
+        lists += list(runbook.rollbacks.values())
+        found |= {step.worker_id for steps in lists for step in steps}
+    return sorted(found)

@@ -16,7 +16,7 @@ from tminus.db.migrate import migrate
 from tminus.domain.errors import TminusError
 from tminus.progression.rooms import WINDOW
 from tminus.progression.view import NeedsWholeError
-from tminus.store import claims, cohort, opening, runbooks, sweeps, turns
+from tminus.store import claims, cohort, opening, runbooks, standing, sweeps, turns
 from tminus.store.applying import Applied, Context, apply
 from tminus.store.writing import StaleRowError
 
@@ -249,6 +249,29 @@ class Store:
         """Put jobs back that a worker has not done."""
         with self.database.write() as tx:
             return claims.give_back(tx, worker, jobs)
+
+    def run_round(self, events: Sequence[Event], worker: str, room: Sequence[tuple[str, int]]) -> Round:
+        """Run a round for one worker process that serves several worker ids."""
+        return self.round(events, [Asking(worker_id, worker, most) for worker_id, most in room])
+
+    def holders(self) -> list[str]:
+        """Return the names of all workers that hold jobs."""
+        with self.database.read() as tx:
+            return claims.claimed_workers(tx)
+
+    def worker_ids(self) -> list[str]:
+        """Return every worker id that published runbooks name, of any version that a live batch may still run."""
+        with self.database.read() as tx:
+            return runbooks.worker_ids(tx, lambda name, version: self._book(tx, name, version))
+
+    def changes(self) -> int:
+        """Return a number that differs when another connection has written to the database."""
+        return self.database.changes()
+
+    def standing(self) -> tuple[bool, bool, bool]:
+        """Tell whether anything moves, has failed, is held."""
+        with self.database.read() as tx:
+            return standing.moving(tx, self.now()), standing.failed(tx), standing.held(tx)
 
     def release(self, worker: str) -> int:
         """End the leases of a dead worker."""

@@ -1,0 +1,73 @@
+"""Bootstrap: the only place that wires things together.
+
+Faces ask here for a store, a runner, an engine; they never build one. A database is named by a URL or by a path.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from tminus.db.connection import Database, open_sqlite
+from tminus.domain.errors import TminusError
+from tminus.engine.loop import Loop, Settings
+from tminus.store.store import Store
+from tminus.workers.pool import PoolSettings, PythonPool
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tminus.domain.instant import Instant
+    from tminus.ports.runner import Runner
+    from tminus.progression.events import Event
+
+DEFAULT_DB: Final = "sqlite:///./tminus.db"
+
+
+def database_url(given: str | None) -> str:
+    """Return the database that the command line, else the environment, else the default names."""
+    return given or os.environ.get("TMINUS_DB") or DEFAULT_DB
+
+
+def sqlite_path(url: str) -> str:
+    """Return the file of a `sqlite:///` URL (or the plain path that was given)."""
+    if "://" not in url:
+        return url
+    scheme, _, rest = url.partition("://")
+    if scheme != "sqlite":
+        raise TminusError(
+            "E508",
+            f"{scheme} is not a database that this installation speaks",
+            place=f"{scheme}://",
+            hint="use sqlite:///PATH",
+        )
+    return rest.removeprefix("/") or ":memory:"
+
+
+def open_store(given: str | None = None, *, clock: Callable[[], Instant] | None = None, create: bool = True) -> Store:
+    """Open (and migrate) the database; with `create` off, a file that is not there is an error, not made."""
+    path = sqlite_path(database_url(given))
+    if not create and path != ":memory:" and not Path(path).exists():
+        raise TminusError(
+            "E509", f"there is no database {path}", hint="`tminus up` or `tminus runbook publish` makes one"
+        )
+    return Store.open(Database(open_sqlite(path), path=path), clock=clock)
+
+
+def start_runner(files: Sequence[str], *, children: int | None = None) -> Runner:
+    """Start the child processes that run the functions of these files."""
+    pool = PythonPool(PoolSettings() if children is None else PoolSettings(children=children))
+    pool.start(files)
+    return pool
+
+
+def make_loop(
+    store: Store,
+    runner: Runner,
+    settings: Settings,
+    *,
+    report: Callable[[Event, Exception], None] | None = None,
+) -> Loop:
+    """Wire the loop of one process."""
+    return Loop(store, runner, settings, report=report)

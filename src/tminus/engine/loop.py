@@ -1,0 +1,194 @@
+"""The loop of a process: answers in, one round, jobs out, a tick when something is due - in one thread.
+
+A round takes what is there and never waits to fill up. Between rounds the loop sleeps on the runner's descriptor, at
+most until the next due time, and wakes a few times a second to see whether another process has written. Nothing is
+remembered that the database does not hold, except which jobs are in hand.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from tminus.domain.instant import between_s
+from tminus.engine import faultpoint, identity
+from tminus.engine.tick import tick
+from tminus.engine.work import Work
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tminus.ports.rounds import Rounds
+    from tminus.ports.runner import Runner
+    from tminus.progression.events import Event
+
+MOST: Final = 500
+GLANCE_S: Final = 0.2
+
+
+@dataclass(slots=True, kw_only=True)
+class Settings:
+    """How the loop runs. `worker_ids` empty serves every id that published runbooks name."""
+
+    tick_s: float = 1.0
+    worker_ids: tuple[str, ...] = ()
+    drain_s: float = 10.0
+    serves: bool = True
+
+
+class Loop:
+    """Scheduler, orchestrator and worker of one process."""
+
+    def __init__(
+        self,
+        store: Rounds,
+        runner: Runner,
+        settings: Settings,
+        *,
+        discover: Callable[[], float | None] | None = None,
+        report: Callable[[Event, Exception], None] | None = None,
+    ) -> None:
+        """Run over this store and this runner; `discover` asks sources and says in how many seconds to come again."""
+        self.store = store
+        self.settings = settings
+        self.work = Work(runner)
+        self.runner = runner
+        self.name = identity.own_name()
+        self.stopping = False
+        self.discover = discover
+        self._report = report
+        self._tick_at = 0.0
+        self._discover_at = 0.0
+        self._seen = -1
+        self._ids: Sequence[str] = settings.worker_ids
+
+    # -- life ------------------------------------------------------------------------------------------------------
+
+    def begin(self) -> None:
+        """Release what dead processes of this host still hold."""
+        for holder in self.store.holders():
+            if holder != self.name and identity.is_dead(holder):
+                self.store.release(holder)
+        self._look_around()
+
+    def stop(self) -> None:
+        """Ask the loop to end; may be called from a signal handler."""
+        self.stopping = True
+
+    def run(self, done: Callable[[], bool] | None = None) -> None:
+        """Run until told to stop, or until `done` says so."""
+        self.begin()
+        while not self.stopping:
+            busy = self.step()
+            if not busy and done is not None and not self.work.in_hand and done():
+                return
+
+    def close(self) -> None:
+        """Let jobs in hand finish, record them, and put the rest back."""
+        for report in self.runner.close(self.settings.drain_s):
+            events, unbegun = self.work.events([report])
+            if events:
+                self._round(events, claim=False)
+            if unbegun:
+                self.store.give_back(self.name, unbegun)
+        left = [(held.execution_id, job) for job, held in self.work.in_hand.items()]
+        if left:
+            self.store.give_back(self.name, left)
+
+    # -- one turn --------------------------------------------------------------------------------------------------
+
+    def step(self) -> bool:
+        """Take one turn; tell whether anything happened."""
+        reports = self.runner.poll(0.0)
+        events, unbegun = self.work.events(reports)
+        if unbegun:
+            self.store.give_back(self.name, unbegun)
+        if events:
+            faultpoint.hit("answered")
+        changed = self._look_around() if not events else False
+        due = time.monotonic() >= self._tick_at
+        busy = bool(events or unbegun)
+        if events or changed or due:
+            busy = self._round(events) or busy
+        if changed or due:
+            busy = self._tick() or busy
+        self.work.abandon_overdue()
+        self._beat()
+        self._ask_sources()
+        if not busy and not self.stopping:
+            self._sleep()
+        return busy
+
+    def _round(self, events: list[Event], *, claim: bool = True) -> bool:
+        """Run rounds of at most `MOST` events each; tell whether anything went in or out."""
+        busy = bool(events)
+        for at in range(0, max(1, len(events)), MOST):
+            faultpoint.hit("before_round")
+            done = self.store.run_round(events[at : at + MOST], self.name, self._room() if claim else [])
+            faultpoint.hit("after_round")
+            for event, error in done.refused:
+                if self._report is not None:
+                    self._report(event, error)
+            if done.claimed:
+                faultpoint.hit("claimed")
+                self.work.take(done.claimed)
+                faultpoint.hit("submitted")
+            busy = busy or bool(done.claimed) or bool(done.sent)
+        return busy
+
+    def _room(self) -> list[tuple[str, int]]:
+        """Return how many jobs each worker id may claim: what is free, shared out."""
+        free = self.runner.free()
+        if free <= 0 or not self._ids or not self.settings.serves:
+            return []
+        share = max(1, free // len(self._ids))
+        return [(worker_id, min(MOST, share)) for worker_id in self._ids]
+
+    def _tick(self) -> bool:
+        faultpoint.hit("before_tick")
+        done = tick(self.store)
+        faultpoint.hit("after_tick")
+        wait_s = self.settings.tick_s
+        due = self.store.next_due()
+        ahead_s = 0.0 if due is None else between_s(self.store.now(), due)
+        if ahead_s > 0:
+            # What is overdue and did not move waits for a human; it must not keep the loop awake.
+            wait_s = min(wait_s, ahead_s)
+        self._tick_at = time.monotonic() + wait_s
+        return done > 0 and self._round([])
+
+    def _look_around(self) -> bool:
+        """Notice what other processes wrote, and whom to serve."""
+        seen = self.store.changes()
+        if seen == self._seen:
+            return False
+        self._seen = seen
+        if not self.settings.worker_ids:
+            self._ids = self.store.worker_ids()
+        return True
+
+    def _beat(self) -> None:
+        beats = self.work.beats_due()
+        if beats:
+            faultpoint.hit("beat")
+            self.store.beat(self.name, beats)
+
+    def _ask_sources(self) -> None:
+        if self.discover is None or time.monotonic() < self._discover_at:
+            return
+        wait_s = self.discover()
+        self._discover_at = time.monotonic() + (GLANCE_S if wait_s is None else min(max(wait_s, 0.01), 5.0))
+
+    def _sleep(self) -> None:
+        """Wait for answers, for the next due time, or for a glance at what others wrote."""
+        now = time.monotonic()
+        until = min(self._tick_at, now + GLANCE_S, self._discover_at if self.discover else now + GLANCE_S)
+        reports = self.runner.poll(max(0.0, until - now))
+        if reports:
+            events, unbegun = self.work.events(reports)
+            if unbegun:
+                self.store.give_back(self.name, unbegun)
+            if events:
+                faultpoint.hit("answered")
+                self._round(events)
