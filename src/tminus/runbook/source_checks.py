@@ -114,7 +114,8 @@ def _check_leavers(source: Fields, report: Report) -> None:
 
 def _moving(query: str) -> str | None:
     """Return the word of the query's condition that will answer differently later, if there is one."""
-    condition = query[query.lower().find("where") :] if "where" in query.lower() else ""
+    before, _, _ = query.lower().partition("where")
+    condition = query[len(before) :]
     clock = _CLOCK.search(condition)
     columns = (match[1] for match in _COMPARED.finditer(condition))
     return clock[0] if clock else next((name for name in columns if _STATE.search(name)), None)

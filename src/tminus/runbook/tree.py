@@ -104,7 +104,6 @@ class _Frame:
     node: Sequence | Mapping
     key: str | None = None
     waiting: bool = False
-    placed: bool = True
 
 
 class _Builder:
@@ -126,9 +125,7 @@ class _Builder:
             self._count(event)
             self._open(event)
         elif isinstance(event, yaml.MappingEndEvent | yaml.SequenceEndEvent):
-            frame = self._frames.pop()
-            if frame.placed:
-                self._place(frame.node)
+            self._place(self._frames.pop().node)
         elif isinstance(event, yaml.AliasEvent):
             self._count(event)
             message = f"alias {quoted(f'*{event.anchor}')}: a runbook has no aliases"
@@ -161,16 +158,12 @@ class _Builder:
             self._report.error("E110", message, _spot(event), "delete it; quotes make a text of anything")
 
     def _open(self, event: yaml.MappingStartEvent | yaml.SequenceStartEvent) -> None:
-        """Open a list or map; as a key it is refused and hangs nowhere."""
+        """Open a list or map; where it belongs is settled when it ends."""
         if len(self._frames) >= DEEPEST:
             self._report.error("E114", f"nested deeper than {DEEPEST} levels", _spot(event), "flatten it")
             raise _StopError
         node = Mapping(_spot(event)) if isinstance(event, yaml.MappingStartEvent) else Sequence(_spot(event))
-        placed = True
-        if self._frames and isinstance(self._frames[-1].node, Mapping) and not self._frames[-1].waiting:
-            self._key(node)
-            placed = False
-        self._frames.append(_Frame(node, placed=placed))
+        self._frames.append(_Frame(node))
 
     def _scalar(self, event: yaml.ScalarEvent) -> None:
         """Resolve one scalar; what is unusable becomes a blank."""

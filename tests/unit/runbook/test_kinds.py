@@ -123,9 +123,68 @@ def test_what_lies_inside_the_bounds_is_taken(place: str, value: str) -> None:
     assert codes(PLACES[place].replace("{0}", value)) == []
 
 
+def test_a_file_that_is_one_alias_is_told_once() -> None:
+    assert codes("*a\n") == ["E109"]
+
+
+def test_a_value_of_several_lines_is_marked_at_its_beginning() -> None:
+    problem = parse(small(step='one_way: "a\n  long text that ends far to the right of where it begins"')).problems[0]
+    assert (problem.line, problem.column, problem.width) == (10, 18, 1)
+
+
+@pytest.mark.parametrize(
+    ("leavers", "warned"),
+    [
+        ("batch_time_column: D", True),
+        ("batch_time_column: D, leavers: {grace: 3}", True),
+        ("batch_time_column: D, leavers: {policy: propose}", False),
+        ("batch_time_column: D, leavers: {policy: ignore}", False),
+        ("batch_time: immediate", False),
+        ("batch_time: immediate, leavers: {policy: remove}", True),
+    ],
+)
+@pytest.mark.parametrize(
+    ("query", "moves"),
+    [
+        ("SELECT * FROM m WHERE Cr_Status = 1", True),
+        ("select * from m where [State] in (1, 2)", True),
+        ("SELECT * FROM m WHERE D > CURRENT_DATE", True),
+        ("SELECT * FROM m WHERE wave = 1", False),
+        ("SELECT status, now() FROM m", False),
+        ("SELECT * FROM m WHERE wave = 1 ORDER BY status", False),
+    ],
+)
+def test_a_query_that_moves_is_warned_about_where_leavers_are_removed(
+    leavers: str,
+    warned: bool,  # noqa: FBT001 - half of the expectation.
+    query: str,
+    moves: bool,  # noqa: FBT001 - the other half.
+) -> None:
+    text = SMALL.replace("type: manual", f"type: sql, connection: X, query: '{query}', {leavers}")
+    assert codes(text) == (["W108"] if warned and moves else [])
+
+
+@pytest.mark.parametrize(
+    ("source", "key"),
+    [
+        ("type: csv, connection: X, batch_time_column: D, warehouse_id: Y", "warehouse_id"),
+        ("type: csv, connection: X, batch_time_column: D, query: SELECT", "query"),
+        ("type: event, interval: 5m", "interval"),
+        ("type: manual, connection: X", "connection"),
+        ("type: manual, leavers: {grace: 1}", "leavers"),
+        ("type: manual, query: SELECT", "query"),
+    ],
+)
+def test_a_key_that_the_source_does_not_look_at_is_warned_about(source: str, key: str) -> None:
+    verdict = parse(SMALL.replace("type: manual", source))
+    assert [(problem.code, problem.message.split()[0]) for problem in verdict.problems] == [("W110", key)]
+    assert verdict.ok
+
+
 @pytest.mark.parametrize(
     ("text", "hint"),
     [
+        (SMALL.replace("name: wave", "name:"), "write name: wave"),
         (small(phase="brake: much"), 'write 3 or "10%"'),
         (small(phase="rings: [0]"), 'write 1 or "10%", more than 0 and at most "100%"'),
         (small(step="one_way: yes"), "without quotes: true or false"),
@@ -167,6 +226,13 @@ def test_the_hint_says_what_to_write(text: str, hint: str) -> None:
             small(step="retry: {max_retries: 1, interval: 1s, backoff: 0.5}"),
             "backoff must be a number 1 to 100, not 0.5",
         ),
+        (small(top="inputs: [a, b, a]\n"), 'inputs names "a" twice'),
+        (small(top="? [a]\n: 1\n"), "a list or map as a key is not text"),
+        (small(top="? {a: {b: c}}\n: 1\n"), "a list or map as a key is not text"),
+        (small(top="1: 1\n"), '"1" as a key is not text'),
+        ("a:\n  b: 1\n c: 2\n", "not YAML: did not find expected key, while parsing a block mapping begun in line 1"),
+        ("a: b: c\n", "not YAML: mapping values are not allowed in this context"),
+        ("a: 'b\n", "not YAML: found unexpected end of stream, while scanning a quoted scalar"),
         (SMALL.replace("name: create", "naem: create"), 'step has no key "name"'),
         (SMALL.replace("        function: New-User\n", ""), 'step "create" has no key "function"'),
     ],

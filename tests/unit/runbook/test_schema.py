@@ -99,6 +99,8 @@ def test_every_table_has_its_own_name() -> None:
     for table in TABLES:
         names = [key.name for key in table.keys]
         assert len(names) == len(set(names))
+        # The message about a missing key shows how it is written.
+        assert all(key.example.startswith(f"{key.name}:") for key in table.keys if key.required)
 
 
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: str(table.title))

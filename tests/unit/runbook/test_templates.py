@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from datetime import date
+from decimal import Decimal
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,7 +13,12 @@ from tests.unit.runbook.samples import attempted
 from tminus.domain.errors import TminusError
 from tminus.runbook.template import Params, Scope, Text, Unresolved
 
-PERSON = Scope([{"DisplayName": "Ann", "Tags": ["a", "b"], "Enabled": True, "Quota": 50, "Note": None, "Empty": ""}])
+PERSON = Scope(
+    [
+        {"DisplayName": "Ann", "Tags": ["a", "b"], "Enabled": True, "Quota": 50, "Note": None, "Empty": ""},
+        {"Disabled": False, "Price": Decimal("1.50"), "Day": date(2026, 12, 4)},
+    ]
+)
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
@@ -26,7 +34,8 @@ plain = st.text().filter(lambda text: "{" not in text and "}" not in text)
     [
         ("Hello {{DisplayName}}!", "Hello Ann!"),
         ("{{ DisplayName }} {{Quota}}", "Ann 50"),
-        ("on: {{Enabled}}", "on: true"),
+        ("on: {{Enabled}} {{Disabled}}", "on: true false"),
+        ("{{Price}} on {{Day}}", "1.50 on 2026-12-04"),
         ("[{{Note}}{{Empty}}]", "[]"),
         ('tags={{Tags}} "x"', 'tags=["a","b"] "x"'),
         ("100 % of {{DisplayName}} %s", "100 % of Ann %s"),
