@@ -47,9 +47,13 @@ class Loop:
         settings: Settings,
         *,
         discover: Callable[[], float | None] | None = None,
+        settled: Callable[[], bool] | None = None,
         report: Callable[[Event, Exception], None] | None = None,
     ) -> None:
-        """Run over this store and this runner; `discover` asks sources and says in how many seconds to come again."""
+        """Run over this store and this runner.
+
+        `discover` asks sources and says in how many seconds to come again, `settled` whether each has answered.
+        """
         self.store = store
         self.settings = settings
         self.work = Work(runner)
@@ -57,6 +61,7 @@ class Loop:
         self.name = identity.own_name()
         self.stopping = False
         self.discover = discover
+        self.settled = settled
         self._report = report
         self._tick_at = 0.0
         self._discover_at = 0.0
@@ -83,6 +88,11 @@ class Loop:
             busy = self.step()
             if not busy and done is not None and not self.work.in_hand and done():
                 return
+
+    def is_idle(self) -> bool:
+        """Tell whether nothing moves any more, and every source has said all it has to say for now."""
+        moving, _, _ = self.store.standing()
+        return not moving and (self.settled is None or self.settled())
 
     def close(self) -> None:
         """Let jobs in hand finish, record them, and put the rest back."""
