@@ -46,6 +46,7 @@ class Passage:
         "_ended",
         "_failed_at",
         "_findings",
+        "_inits",
         "_out",
         "_page",
         "_polling_at",
@@ -72,6 +73,7 @@ class Passage:
         self.by_hand: set[int] = set()
         self.removed_at: list[Instant] = []
         self._stops = stops_of(page)
+        self._inits = [lane for lane in page.lanes.values() if lane.kind == "init"]
         self.final_failures: Counter[int] = Counter()
         self._born: dict[int, int] = {}
         self._predecessor: dict[int, int] = {}
@@ -234,8 +236,8 @@ class Passage:
     def _init_of(self, lane: LaneSeen) -> LaneSeen | None:
         """Return the init lane that holds for this lane's version: its own, or the one that it inherits."""
         found: LaneSeen | None = None
-        for own in self._page.lanes.values():
-            if own.member_id is not None or own.kind != "init" or own.runbook_version > lane.runbook_version:
+        for own in self._inits:
+            if own.runbook_version > lane.runbook_version:
                 continue
             if found is None or own.runbook_version > found.runbook_version:
                 found = own
