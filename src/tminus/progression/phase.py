@@ -118,6 +118,9 @@ def on_settled(view: View, event: PhaseSettled) -> None:
 
 
 def _end(view: View, phase: PhaseRow) -> None:
+    for hold in view.holds.values():
+        if hold.kind == "brake" and hold.is_open and hold.phase_id == phase.id:
+            view.move_hold(hold, "lifted", "nothing is left to be held")
     if phase.lanes_succeeded:
         view.move_phase(phase, "completed", "all lanes ended")
     elif phase.lanes_cancelled == phase.lanes_total:
@@ -153,6 +156,8 @@ def _next_ring(view: View, batch: Batch, phase: PhaseRow, spec: Phase) -> None:
     view.touch_phase(phase)
     batch.wake_after = 0
     view.touch_batch(batch)
+    # Its members may all have left meanwhile: nobody else would ever look at the ring after it.
+    view.decision.settled_phases.add(phase.id)
 
 
 def ring_ends(spec: Phase, members: int) -> tuple[int, ...]:
