@@ -88,11 +88,16 @@ class Database:
         """Take over an open connection; use `open_sqlite` to get one."""
         self._connection = connection
         self._lock = threading.RLock()
+        self._undoing = 0
         self.path = path
 
     @contextmanager
     def write(self) -> Generator[Tx]:
         """Hold the write lock for one transaction: committed at the end, rolled back on any exception."""
+        if self._undoing == threading.get_ident():
+            with self._part() as tx:
+                yield tx
+            return
         with self._lock, in_our_words(self.path):
             self._begin()
             try:
@@ -105,12 +110,43 @@ class Database:
     @contextmanager
     def read(self) -> Generator[Tx]:
         """Read a consistent snapshot, for a short time."""
+        if self._undoing == threading.get_ident():
+            yield self._tx()
+            return
         with self._lock, in_our_words(self.path):
             self._connection.execute("BEGIN")
             try:
                 yield self._tx()
             finally:
                 self._rollback()
+
+    @contextmanager
+    def undone(self) -> Generator[None]:
+        """Let everything inside happen as always, and take all of it back at the end.
+
+        The transactions inside become parts of one that is never committed, so that each part sees what the ones before
+        it wrote, and one that fails takes only itself back. The write lock is held all the while: keep it short.
+        """
+        with self._lock, in_our_words(self.path):
+            self._begin()
+            self._undoing = threading.get_ident()
+            try:
+                yield
+            finally:
+                self._undoing = 0
+                self._rollback()
+
+    @contextmanager
+    def _part(self) -> Generator[Tx]:
+        """Be one transaction inside of one that is taken back."""
+        self._connection.execute("SAVEPOINT part")
+        try:
+            yield self._tx()
+        except BaseException:
+            self._connection.execute("ROLLBACK TO part")
+            raise
+        finally:
+            self._connection.execute("RELEASE part")
 
     def now(self) -> Instant:
         """Return the database's clock."""

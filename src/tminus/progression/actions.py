@@ -85,6 +85,12 @@ def refuse_leave(subject: Subject) -> str:
     return "" if subject.batch.status in {"detected", "init_dispatched", "active"} else "membership is frozen"
 
 
+def refuse_edit(subject: Subject) -> str:
+    """Return why a member's data may not be edited now."""
+    member = subject.member
+    return "the member has ended" if member is not None and member.status in {"done", "removed"} else ""
+
+
 def refuse_cancel(batch: Batch) -> str:
     """Return why a batch may not be cancelled now."""
     return "" if batch.status in BATCH_OPEN else f"the batch is {batch.status}"
@@ -114,15 +120,15 @@ def member_actions(view: View, subject: Subject) -> tuple[Action, ...]:
     failed = next((r for r in rows if r.status in {"failed", "poll_timeout", "rolled_back"}), None)
     current = failed or next((r for r in rows if r.status in {"pending", "dispatched", "polling"}), None)
     passing = refuse_pass(view, subject, current)
-    ended = subject.member is not None and subject.member.status in {"done", "removed"}
+    ended = refuse_edit(subject)
     return (
         Action("retry", refuse_retry(view, subject)),
         Action("skip", passing),
         Action("mark-done", passing),
         Action("rollback", refuse_rollback(subject, [r for r in rows if r.dispatched_at is not None])),
         Action("leave", refuse_leave(subject)),
-        Action("edit-data", "the member has ended" if ended else ""),
-        Action("pause", "the member has ended" if ended else ""),
+        Action("edit-data", ended),
+        Action("pause", ended),
     )
 
 

@@ -49,6 +49,7 @@ HANDLERS: Final[dict[type, Callable[[View, Any], None]]] = {
     events.PassStep: passing.on_pass,
     events.RollBack: passing.on_roll_back,
     events.EditData: passing.on_edit_data,
+    events.Remove: passing.on_remove,
     events.CancelBatch: steering.on_cancel,
     events.Advance: steering.on_advance,
     events.Reschedule: steering.on_reschedule,

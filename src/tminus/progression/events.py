@@ -283,6 +283,14 @@ class EditData(Command):
 
 
 @dataclass(slots=True, kw_only=True)
+class Remove(Command):
+    """Take a member out of its batch; `force` lets its removal steps overtake a job that is out."""
+
+    member_id: int
+    force: bool = False
+
+
+@dataclass(slots=True, kw_only=True)
 class CancelBatch(Command):
     """Stop a batch. Members past a one_way step go on unless `everyone`."""
 
@@ -335,6 +343,7 @@ Event = (
     | PassStep
     | RollBack
     | EditData
+    | Remove
     | CancelBatch
     | Advance
     | Reschedule

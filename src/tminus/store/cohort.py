@@ -22,12 +22,13 @@ from tminus.store.reading import number, text
 from tminus.store.writing import write
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from tminus.db.connection import Tx
     from tminus.domain.status import BatchKind
 
 OLD_T0_S: Final = 7 * 86_400.0
+CHUNK: Final = 2_000
 
 _ACTIVE_RUNBOOK: Final = "SELECT id, version FROM runbooks WHERE name = ? AND is_active"
 _KNOWN: Final = "SELECT id FROM batches WHERE runbook_name = ? AND source_time = ?"
@@ -101,12 +102,18 @@ def create(tx: Tx, wanted: NewBatch, context: Context, applied: Applied) -> Made
     )  # fmt: skip
     if wanted.idempotency_key is not None:
         tx.run(_ADD_KEY, (wanted.runbook_name, wanted.idempotency_key, batch_id, wanted.body_digest, str(context.now)))
-    tx.run(_ADD_MEMBERS, (batch_id, 1, context.now, orjson.dumps(members).decode()))
+    for part in _chunks(members):
+        tx.run(_ADD_MEMBERS, (batch_id, 1, context.now, orjson.dumps(part).decode()))
     tx.run(_COUNT_MEMBERS, (len(members), batch_id))
     _lay_out(tx, batch_id, context)
     if wanted.t0 is not None:
         apply(tx, [ev.BatchStart(batch_id)], context, applied)
     return Made(batch_id, is_new=True, left_out=sorted(taken))
+
+
+def _chunks(members: Sequence[tuple[str, str]]) -> Iterator[Sequence[tuple[str, str]]]:
+    """Yield members a few thousand at a time, so that no statement is handed the JSON of fifty thousand."""
+    return (members[first : first + CHUNK] for first in range(0, len(members), CHUNK))
 
 
 def _find(tx: Tx, wanted: NewBatch) -> Made | None:

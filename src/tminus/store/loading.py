@@ -26,7 +26,16 @@ if TYPE_CHECKING:
     from tminus.store.applying import Context
 
 _BY_EXECUTION: Final = (ev.ResultArrived, ev.ExecutionReady, ev.PollDue, ev.JobLost, ev.JobTimedOut)
-_BY_MEMBER: Final = (ev.Joining, ev.Leaving, ev.MemberEnding, ev.Retry, ev.PassStep, ev.RollBack, ev.EditData)
+_BY_MEMBER: Final = (
+    ev.Joining,
+    ev.Leaving,
+    ev.MemberEnding,
+    ev.Retry,
+    ev.PassStep,
+    ev.RollBack,
+    ev.EditData,
+    ev.Remove,
+)
 _BY_LANE: Final = (ev.DeadlinePassed, ev.RetryCleanup)
 _BY_PHASE: Final = (ev.PhaseDue, ev.PhaseOpening, ev.PhaseSettled, ev.ApproveEarly)
 _DEEP: Final = (ev.Retry, ev.PassStep, ev.RollBack)
@@ -50,7 +59,11 @@ class Wanted:
         self.holds: set[int] = set()
         self.jobs: set[int] = set()
         for event in happened:
-            self._add(event)
+            # The hot path is results; everything else may take its time to be told apart.
+            if type(event) is ev.ResultArrived:
+                self.executions.add(event.execution_id)
+            else:
+                self._add(event)
 
     def _add(self, event: ev.Event) -> None:
         if isinstance(event, _BY_EXECUTION):

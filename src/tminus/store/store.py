@@ -7,6 +7,7 @@ when the database fails nothing is to blame, nothing is replayed, and the caller
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Final
@@ -18,10 +19,11 @@ from tminus.progression.rooms import WINDOW
 from tminus.progression.view import NeedsWholeError
 from tminus.store import claims, cohort, opening, runbooks, standing, sweeps, turns
 from tminus.store.applying import Applied, Context, apply
+from tminus.store.handover import Handover
 from tminus.store.writing import StaleRowError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Generator, Iterable, Sequence
     from typing import Literal
 
     from tminus.db.connection import Database, Tx
@@ -82,6 +84,21 @@ class Store:
         """Return the clock that decides."""
         return self._clock()
 
+    @contextmanager
+    def undone(self) -> Generator[None]:
+        """Let what is done inside happen as always, and take it back: only its answers are kept."""
+        try:
+            with self.database.undone():
+                yield
+        finally:
+            self._books.clear()
+
+    @contextmanager
+    def snapshot(self) -> Generator[tuple[Tx, Context]]:
+        """Read one consistent state, for a short time, with what loading rows into a view needs."""
+        with self.database.read() as tx:
+            yield tx, self._context(tx)
+
     # -- rounds ----------------------------------------------------------------------------------------------------
 
     def round(self, events: Sequence[Event] = (), asking: Iterable[Asking] = (), *, turn: bool = True) -> Round:
@@ -126,11 +143,16 @@ class Store:
         applied = Applied()
         with self.database.write() as tx:
             context = self._context(tx)
+            handover = context.handover = Handover(context.now)
+            for one in asking:
+                handover.offer(tx, one.worker_id, one.worker, one.most)
             apply(tx, events, context, applied)
             if turn:
                 apply(tx, turns.choose(tx, context.now, self.window), context, applied)
             for one in asking:
-                done.claimed += claims.claim(tx, one.worker_id, one.worker, one.most, context.now)
+                most = handover.left(one.worker_id, one.most)
+                done.claimed += claims.claim(tx, one.worker_id, one.worker, most, context.now)
+            done.claimed += handover.claims
         done.replies, done.sent, done.handled = applied.replies, applied.jobs_sent, len(events)
         return done
 

@@ -1,4 +1,4 @@
-"""Skip, mark done, roll back, edit data: an operator's word about one member's work."""
+"""Skip, mark done, roll back, edit data, remove: an operator's word about one member's work."""
 
 from __future__ import annotations
 
@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING, cast
 import orjson
 
 from tminus.progression import course, lanes, step
-from tminus.progression.actions import refuse_pass, refuse_rollback
+from tminus.progression import member as members
+from tminus.progression.actions import refuse_edit, refuse_leave, refuse_pass, refuse_rollback
 from tminus.progression.closing import cancel_lanes, fail_member
 from tminus.progression.commands.answering import answer
 from tminus.progression.commands.retrying import reopen
+from tminus.progression.events import Leaving
 
 if TYPE_CHECKING:
     from tminus.domain.rows import Execution, Lane
-    from tminus.progression.events import EditData, PassStep, RollBack
+    from tminus.progression.events import EditData, PassStep, Remove, RollBack
     from tminus.progression.view import Subject, View
 
 _FIRST_LOOK = ({"failed", "poll_timeout", "rolled_back"}, {"polling", "dispatched", "pending"}, {"cancelled"})
@@ -117,6 +119,10 @@ def on_edit_data(view: View, event: EditData) -> None:
     if member is None:
         answer(view, event, f"member {event.member_id}", "no such member")
         return
+    why = refuse_edit(view.subject(member.batch_id, member.id))
+    if why:
+        answer(view, event, member.member_key, why, batch_id=member.batch_id)
+        return
     pinned = cast("dict[str, object]", orjson.loads(member.pinned_json))
     for name, value in event.values.items():
         if value is None:
@@ -126,3 +132,15 @@ def on_edit_data(view: View, event: EditData) -> None:
     member.pinned_json = orjson.dumps(pinned).decode()
     view.touch_member(member)
     answer(view, event, member.member_key, "", batch_id=member.batch_id)
+
+
+def on_remove(view: View, event: Remove) -> None:
+    """Take a member out: what it has open is cancelled, and its removal steps run."""
+    member = view.members.get(event.member_id)
+    if member is None:
+        answer(view, event, f"member {event.member_id}", "no such member")
+        return
+    why = refuse_leave(view.subject(member.batch_id, member.id))
+    if not why:
+        members.on_leaving(view, Leaving(member.id, actor=event.actor, force=event.force))
+    answer(view, event, member.member_key, why, batch_id=member.batch_id)
