@@ -40,8 +40,12 @@ def crash_everywhere(*, pairs: bool) -> tuple[int, list[tuple[str, Violation]]]:
     return runs, failing
 
 
-def _run(node: int, first: int, second: int) -> list[tuple[str, Violation]]:
+def crash_at(node: int, first: int, second: int = 0) -> list[Violation]:
+    """Run with a crash of one node at one point, and perhaps at a second one behind it; return what was broken."""
     simulation = _simulation()
     simulation.armed = (node, first, second)
-    found = simulation.run().violations
-    return [(f"node {node}, {first}+{second}", violation) for violation in found]
+    return simulation.run().violations
+
+
+def _run(node: int, first: int, second: int) -> list[tuple[str, Violation]]:
+    return [(f"node {node}, {first}+{second}", violation) for violation in crash_at(node, first, second)]

@@ -8,19 +8,21 @@ when the plan is over and everything has been answered, nothing may be left stan
 from __future__ import annotations
 
 import heapq
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from tminus.db.connection import Tx
 from tminus.domain.instant import Instant, between_s, plus
 from tminus.progression import events as ev
 from tminus.store.cohort import NewBatch
-from tminus.store.promises import Ended, Logs, Received, Started, Violation, check
-from tminus.store.store import Asking, Store
+from tminus.store.promises import Logs, Violation, check
+from tminus.store.store import Store
 from tminus.testing.clock import EPOCH
 from tminus.testing.simulate import workload
 from tminus.testing.simulate.acts import Acts
+from tminus.testing.simulate.bus import Bus
 from tminus.testing.simulate.chance import DELAYS_S, Chance
+from tminus.testing.simulate.crew import Crew
 from tminus.testing.simulate.faults import CrashError, Door, fresh_connection
 from tminus.testing.simulate.plan import FAULTS, NODES, WORKERS, Happening, noise, plan, span_s
 
@@ -29,17 +31,9 @@ if TYPE_CHECKING:
 
     from tminus.db.connection import Value
     from tminus.runbook.model import Runbook
-    from tminus.store.claims import Claim
-    from tminus.testing.simulate.workload import Outcome, Spec
+    from tminus.testing.simulate.workload import Spec
 
-CAPACITY: Final = 3
 MOST_MOVES: Final = 4_000
-BEAT_S: Final = 12.0
-
-
-def attempt_of(job_id: str) -> int:
-    """Read the attempt's number out of a job id."""
-    return int(job_id.partition("-retry-")[2].partition("-")[0] or 0)
 
 
 @dataclass
@@ -51,15 +45,6 @@ class Node:
     store: Store
     awake_at: float = 0.0
     tick_at: float = -1.0
-
-
-@dataclass
-class Worker:
-    """One worker process. `life` changes when it dies, so that what it had begun never answers."""
-
-    name: str
-    life: int = 0
-    jobs: dict[str, int] = field(default_factory=dict[str, int])
 
 
 @dataclass
@@ -94,9 +79,9 @@ class Simulation:
         self.queue: list[tuple[float, int, Callable[[], None]]] = []
         self.connection = fresh_connection()
         self.nodes = [self._node(f"node-{k}") for k in range(NODES)]
-        self.workers = [Worker(f"worker-{k}") for k in range(WORKERS)]
         self.logs = Logs()
-        self.bus: dict[int, ev.ResultArrived] = {}
+        self.bus = Bus(self)
+        self.crew = Crew(self)
         self.violations: list[Violation] = []
         self.armed: tuple[int, int, int] | None = None
 
@@ -130,22 +115,23 @@ class Simulation:
         t0 = plus(self.clock(), 60.0 + 3600.0 * (self.spec.phases - 1)) if self.spec.timed else None
         batch = NewBatch(workload.NAME, members, t0=t0, kind="manual", source_time=t0, idempotency_key="one")
         # Whoever publishes and creates tries again until an answer came; asking twice must not make two.
-        while not self._rows("SELECT 1 FROM runbooks"):
-            self._guarded(node, lambda: node.store.publish(workload.parsed(text), text, actor="publisher"))
-        while not self._guarded(node, lambda: node.store.create_batch(batch)):
+        while not self.rows("SELECT 1 FROM runbooks"):
+            self.guarded(node, lambda: node.store.publish(workload.parsed(text), text, actor="publisher"))
+        while not self.guarded(node, lambda: node.store.create_batch(batch)):
             pass
         if t0 is None:
             for at_s in (30.0, 1800.0, 3600.0, 5400.0, 7200.0):
                 self.at(at_s, self._advance)
         for node in self.nodes:
-            self._tick_soon(node, 1.0)
+            self.tick_soon(node, 1.0)
 
-    def _rows(self, sql: str) -> list[tuple[Value, ...]]:
+    def rows(self, sql: str) -> list[tuple[Value, ...]]:
+        """Read rows, past every planned crash."""
         return self.connection.execute(sql).fetchall()
 
     def _advance(self) -> None:
         node = self.nodes[0]
-        self._guarded(node, lambda: node.store.round([ev.Advance(actor="operator", reason="", batch_id=1)]))
+        self.guarded(node, lambda: node.store.round([ev.Advance(actor="operator", reason="", batch_id=1)]))
 
     def at(self, when_s: float, act: Callable[[], None]) -> None:
         """Plan an act."""
@@ -168,7 +154,7 @@ class Simulation:
     def _book(self, _name: str, version: int) -> Runbook:
         return workload.parsed(workload.yaml_of(self.spec, min(version, 2)))
 
-    def _guarded(self, node: Node, act: Callable[[], object]) -> bool:
+    def guarded(self, node: Node, act: Callable[[], object]) -> bool:
         """Do something on a node; when it crashes there it restarts, with nothing but the database."""
         before = self.connection.total_changes
         try:
@@ -177,13 +163,13 @@ class Simulation:
             self._arm_again(node)
             node.store = Store(node.door, clock=self.clock, window=4, chunk=2)
             node.awake_at = self.now_s + 5.0
-            self._tick_soon(node, 6.0)
+            self.tick_soon(node, 6.0)
             self._check()
             return False
         if self.connection.total_changes != before:
             self._check()
             for other in self.nodes:
-                self._tick_soon(other, 1.0)
+                self.tick_soon(other, 1.0)
         return True
 
     def _arm_again(self, node: Node) -> None:
@@ -192,13 +178,15 @@ class Simulation:
             node.door.arm(self.armed[2])
             self.armed = (self.armed[0], self.armed[1], 0)
 
-    def _awake(self) -> Node:
+    def awake(self) -> Node:
+        """Return a node that is not stopped."""
         found = [node for node in self.nodes if node.awake_at <= self.now_s]
         return found[self.moves % len(found)] if found else self.nodes[0]
 
     # -- scheduling ------------------------------------------------------------------------------------------------
 
-    def _tick_soon(self, node: Node, delay_s: float) -> None:
+    def tick_soon(self, node: Node, delay_s: float) -> None:
+        """Have a node look for due work."""
         when = max(self.now_s + delay_s, node.awake_at)
         if node.tick_at < 0 or when < node.tick_at:
             node.tick_at = when
@@ -209,7 +197,7 @@ class Simulation:
             return
         node.tick_at = -1.0
         if node.awake_at > self.now_s:
-            self._tick_soon(node, 1.0)
+            self.tick_soon(node, 1.0)
             return
         before = self.connection.total_changes
         due: list[float | None] = []
@@ -218,10 +206,10 @@ class Simulation:
             self._work(node)
             due.append(self._next_due(node))
 
-        if not self._guarded(node, work):
+        if not self.guarded(node, work):
             return
         if self.connection.total_changes == before and due[0] is not None:
-            self._tick_soon(node, max(0.5, due[0]))
+            self.tick_soon(node, max(0.5, due[0]))
 
     def _work(self, node: Node) -> None:
         """Look for due work, decide about it (sometimes much later), and claim."""
@@ -236,23 +224,24 @@ class Simulation:
                 delay = self.chance.pick(DELAYS_S[1:9], "late by", self.moves)
                 self.at(self.now_s + delay, lambda found=page.events: self._decide_late(node, found))  # type: ignore[misc]
                 continue
-            self._refusals(store.round(page.events, turn=False).refused)
+            self.refusals(store.round(page.events, turn=False).refused)
         store.wake()
         store.end_members()
-        self._claim(store)
+        self.crew.claim(store)
 
     def _decide_late(self, node: Node, found: list[ev.Event]) -> None:
         self.late -= 1
-        self._guarded(node, lambda: self._refusals(node.store.round(found, turn=False).refused))
+        self.guarded(node, lambda: self.refusals(node.store.round(found, turn=False).refused))
 
-    def _refusals(self, refused: list[tuple[ev.Event, Exception]]) -> None:
+    def refusals(self, refused: list[tuple[ev.Event, Exception]]) -> None:
+        """Nothing may refuse what the engine itself has found due."""
         for event, error in refused:
             self.violations.append(Violation("P19", f"{type(event).__name__} was refused: {error!r}"))
 
     def _next_due(self, node: Node) -> float | None:
         """Return in how many seconds something is due, by the database's clock."""
         found = [node.store.next_due()]
-        ready = self._rows("SELECT min(ready_at) FROM executions WHERE status = 'pending' AND ready_at IS NOT NULL")
+        ready = self.rows("SELECT min(ready_at) FROM executions WHERE status = 'pending' AND ready_at IS NOT NULL")
         if ready[0][0] is not None:
             found.append(Instant(str(ready[0][0])))
         times = [between_s(self.clock(), at) for at in found if at is not None]
@@ -262,126 +251,25 @@ class Simulation:
             future.append(600.0)
         return min(future, default=None)
 
-    # -- workers ---------------------------------------------------------------------------------------------------
-
-    def _claim(self, store: Store) -> None:
-        worker = self.workers[self.moves % WORKERS]
-        room = CAPACITY - len(worker.jobs)
-        done = store.round((), [Asking("w", worker.name, room)] if room > 0 else [])
-        self._refusals(done.refused)
-        for claim in done.claimed:
-            self._start(worker, claim)
-
-    def _start(self, worker: Worker, claim: Claim) -> None:
-        outcome = workload.outcome(self.chance, self.spec, claim.function, claim.job_id)
-        if self.calm and outcome.complete is False:
-            outcome = workload.Outcome(outcome.seconds, None, '{"complete": true}', complete=True)
-        life = worker.life
-        worker.jobs[claim.job_id] = claim.execution_id
-        self.logs.started.append(
-            Started(claim.job_id, claim.execution_id, attempt_of(claim.job_id), self.moves, self.clock())
-        )
-        beats = int(outcome.seconds // BEAT_S)
-        for k in range(1, min(beats, 12) + 1):
-            self.at(self.now_s + k * BEAT_S, lambda: self._beat(worker, life, claim))
-        self.at(self.now_s + outcome.seconds, lambda: self._end(worker, life, claim, outcome))
-
-    def _beat(self, worker: Worker, life: int, claim: Claim) -> None:
-        if worker.life == life and claim.job_id in worker.jobs:
-            # A lease kept alive moves nothing, so nothing is checked behind it.
-            Store(Door(self.connection), clock=self.clock).beat(worker.name, [(claim.execution_id, claim.job_id)])
-
-    def _end(self, worker: Worker, life: int, claim: Claim, outcome: Outcome) -> None:
-        if worker.life != life:
-            return
-        worker.jobs.pop(claim.job_id, None)
-        is_ok = outcome.error is None
-        self.logs.ended.append(Ended(claim.job_id, claim.execution_id, is_ok, self.moves, self.clock()))
-        event = ev.ResultArrived(
-            claim.execution_id,
-            claim.job_id,
-            error=outcome.error,
-            result_json=outcome.result_json,
-            complete=outcome.complete,
-            digest=f"{claim.job_id}",
-        )
-        self._publish(event)
-        for node in self.nodes:
-            self._tick_soon(node, 1.0)
-
-    # -- the bus ---------------------------------------------------------------------------------------------------
-
-    def _publish(self, event: ev.ResultArrived) -> None:
-        name = (event.job_id, self.moves)
-        if not self.calm and "drops" in self.noise and self.chance.unit("drop", *name) < 0.06:
-            return
-        copies = 1
-        if not self.calm and "duplicates" in self.noise and self.chance.unit("copies", *name) < 0.2:
-            copies += self.chance.pick((1, 1, 2, 4), "how many", *name)
-        for copy in range(copies):
-            delay = 0.1
-            if not self.calm and "delays" in self.noise:
-                delay = self.chance.pick(DELAYS_S, "delay", copy, *name)
-            self._deliver_in(delay, event)
-
-    def _deliver_in(self, delay_s: float, event: ev.ResultArrived) -> None:
-        self.order += 1
-        tag = self.order
-        self.bus[tag] = event
-        self.at(self.now_s + delay_s, lambda: self._deliver(tag))
-
-    def _deliver(self, tag: int) -> None:
-        """Hand over this message and those that come with it; what was not committed is delivered again."""
-        if tag not in self.bus:
-            return
-        tags = [tag]
-        if self.chance.unit("together", tag) < 0.5:
-            tags += [other for other in self.bus if other != tag][:3]
-        events = [self.bus[t] for t in tags]
-        node = self._awake()
-
-        def received() -> None:
-            for event in events:
-                self.logs.received.append(
-                    Received(event.job_id, event.error is None, event.complete is False, applied=True)
-                )
-
-        def handle() -> None:
-            try:
-                done = node.store.round(events)
-            except CrashError:
-                if node.door.has_committed:
-                    received()
-                raise
-            received()
-            self._refusals(done.refused)
-            for t in tags:
-                del self.bus[t]
-
-        if not self._guarded(node, handle):
-            self.at(self.now_s + 7.0, lambda: self._deliver(tag))
-
     # -- the plan --------------------------------------------------------------------------------------------------
 
     def _happen(self, happening: Happening) -> None:
         rng = self.chance.of("happening", happening.index)
         if happening.kind not in FAULTS:
-            node = self._awake()
-            self._guarded(node, lambda: Acts(node.store, Tx(self.connection), self.spec, rng).do(happening.kind))
+            node = self.awake()
+            self.guarded(node, lambda: Acts(node.store, Tx(self.connection), self.spec, rng).do(happening.kind))
         elif happening.kind == "crash":
             self.nodes[rng.randrange(NODES)].door.arm(rng.choice((1, 2, 3, 5, 8, 13, 21, 34, 55, 89)))
         elif happening.kind == "stop_node":
             self.nodes[rng.randrange(NODES)].awake_at = self.now_s + rng.choice((30.0, 600.0))
         elif happening.kind == "kill_worker":
-            worker = self.workers[rng.randrange(WORKERS)]
-            worker.life += 1
-            worker.jobs.clear()
+            self.crew.kill(rng.randrange(WORKERS))
         elif happening.kind == "wipe_bus":
-            self.bus.clear()
+            self.bus.messages.clear()
         else:
             self.skew_s += rng.choice((-86_400.0, -3600.0, -1.0, 1.0, 600.0, 3600.0, 86_400.0))
         for other in self.nodes:
-            self._tick_soon(other, 1.0)
+            self.tick_soon(other, 1.0)
 
     def _calm_down(self) -> None:
         """Let the faults stop: from here on everything must come to its end."""
@@ -401,7 +289,7 @@ class Simulation:
             )
             self._check()
             for node in self.nodes:
-                self._tick_soon(node, 1.0)
+                self.tick_soon(node, 1.0)
             self._drain(self.now_s + 10 * 86_400.0)
             if not answered and turn > 1:
                 break
@@ -411,5 +299,5 @@ class Simulation:
             self._ended()
 
     def _ended(self) -> None:
-        left = self._rows("SELECT id, status FROM batches WHERE status NOT IN ('completed', 'failed', 'cancelled')")
+        left = self.rows("SELECT id, status FROM batches WHERE status NOT IN ('completed', 'failed', 'cancelled')")
         self.violations += [Violation("P10", f"batch {i} is still {status}") for i, status in left]
