@@ -42,7 +42,7 @@ def on_joining(view: View, event: Joining) -> None:
 
 def has_opened(view: View, phase: PhaseRow) -> bool:
     """Tell whether a joiner has to catch up with this phase."""
-    if phase.status in _OPENED:
+    if phase.status in _OPENED or (phase.status == "cancelled" and phase.dispatched_at is not None):
         return True
     return phase.status == "skipped" and phase.due_at is not None and phase.due_at <= view.now
 
@@ -53,6 +53,8 @@ def catch_up(view: View, subject: Subject, phase: PhaseRow) -> Lane | None:
         return None
     if phase.status != "dispatched":
         who, view.who = view.who, JOINER if view.who == ENGINE else view.who
+        if phase.status == "cancelled":
+            view.move_phase(phase, "pending", "a member catches up")
         view.move_phase(phase, "dispatched", "a member catches up")
         view.who = who
     runbook = view.runbook(subject.batch, phase.runbook_version)
