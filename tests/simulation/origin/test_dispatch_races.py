@@ -234,6 +234,7 @@ def test_D09_polls_count_double(play: Play) -> None:
     poll = stage.take_next("Sync")
     stage.clock.advance(60)
     stage.says(poll, UNFINISHED)
+    stage.give(ev.PollDue(1))
     stage.clock.advance(299)
     stage.tick()
     assert stage.value("SELECT poll_count FROM executions") == 1

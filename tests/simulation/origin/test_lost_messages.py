@@ -90,8 +90,8 @@ def test_L11_the_last_leaver_is_never_looked_at_again() -> None:
     """Origin: a batch gone from the source was never retried; here the leaver's lane needs no source to run."""
 
     def act(stage: Stage) -> Callable[[], object]:
-        stage.give(ev.Leaving(stage.member_id("ann")))
-        event = ev.Leaving(stage.member_id("bob"))
+        stage.give(ev.Leaving(stage.member_id("ann"), actor="olga"))
+        event = ev.Leaving(stage.member_id("bob"), actor="olga")
         return lambda: stage.give(event)
 
     facts = die_everywhere(half_way, act, a_day)

@@ -154,7 +154,7 @@ def whole(stage: Stage, phases: int, members: int) -> bool:
 
 @pytest.mark.parametrize("chunk", [1, 2, 100])
 def test_W03_one_early_joiner_keeps_the_cohort_from_its_phase(play: Play, chunk: int) -> None:
-    """Origin: the first members were announced as joiners, and one with steps left the rest without; here all have theirs."""
+    """Origin: the first members came as joiners too, and one kept the rest from their steps; here all have theirs."""
     stage = play(TWO_PHASES, chunk=chunk)
     everybody = [(key, "{}") for key in ("ann", "bob", "cyd")]
     stage.batch("move", ["ann", "bob", "cyd"], t0_in_s=7200 + 600)
