@@ -42,6 +42,7 @@ class Job:
     batch: Batch
     params_json: str
     function: str
+    member_key: str | None
     is_poll: bool = False
 
 

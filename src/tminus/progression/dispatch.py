@@ -16,6 +16,7 @@ from tminus.progression import holds
 from tminus.progression.decision import Job
 from tminus.progression.holds import moved_end
 from tminus.progression.lanes import earlier_open, must_drain, step_of
+from tminus.progression.rooms import QUEUE_FULL
 from tminus.runbook.template import Scope, Unresolved
 
 if TYPE_CHECKING:
@@ -89,6 +90,8 @@ def offer(view: View, subject: Subject, lane: Lane, row: Execution, *, chosen: b
         return QUEUED, "drain"
     if not may_dispatch(view, subject, lane):
         return _queue(view, row, "held")
+    if view.rooms.is_full(row.worker_id, row.batch_id, row.priority, chosen=chosen):
+        return _queue(view, row, QUEUE_FULL)
     step = step_of(view, lane, row)
     scope = None
     if step.when is not None:
@@ -161,9 +164,10 @@ def send(view: View, subject: Subject, lane: Lane, row: Execution, params_json: 
     if lane.reason is not None:
         lane.reason = None
         view.touch_lane(lane)
-    member_id = None if subject.member is None else subject.member.id
-    view.move_execution(row, "dispatched", "dispatch", member_id)
-    view.decision.jobs[row.id] = Job(row.job_id, row, lane, subject.batch, params_json, function=row.function_name)
+    member = subject.member
+    view.move_execution(row, "dispatched", "dispatch", lane.member_id)
+    key = None if member is None else member.member_key
+    view.decision.jobs[row.id] = Job(row.job_id, row, lane, subject.batch, params_json, row.function_name, key)
     if lane.kind == "phase" and lane.deadline_at is None:
         _start_deadline(view, subject, lane)
 
@@ -191,7 +195,8 @@ def send_poll(view: View, subject: Subject, lane: Lane, row: Execution) -> str |
     row.poll_count += 1
     row.job_id = job_id(row.id, row.attempt, row.poll_count, init=lane.kind == "init")
     view.touch_execution(row)
+    key = None if subject.member is None else subject.member.member_key
     view.decision.jobs[row.id] = Job(
-        row.job_id, row, lane, subject.batch, row.params_json or "{}", function, is_poll=True
+        row.job_id, row, lane, subject.batch, row.params_json or "{}", function, key, is_poll=True
     )
     return None

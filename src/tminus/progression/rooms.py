@@ -39,14 +39,21 @@ class Rooms:
     limits: dict[str, LimitState] = field(default_factory=dict[str, LimitState])
     taken: dict[str, int] = field(default_factory=dict[str, int])
 
+    def is_full(self, worker_id: str, batch_id: int, priority: int, *, chosen: bool) -> bool:
+        """Tell whether there is no place at a worker id, whatever the function: the look before any rendering."""
+        queue = self.queues.get(worker_id)
+        if queue is None:
+            return False
+        if queue.places <= 0:
+            return True
+        return not chosen and bool(queue.waiting_batches) and not self._first(queue, batch_id, priority)
+
     def take(self, worker_id: str, function: str, batch_id: int, priority: int, *, chosen: bool) -> str | None:
         """Take a place, or return the reason why there is none. `chosen` says that the dispatcher picked this one."""
         queue = self.queues.get(worker_id)
         if queue is None:
             queue = self.queues[worker_id] = Queue()
-        if queue.places <= 0:
-            return QUEUE_FULL
-        if not chosen and queue.waiting_batches and not self._first(queue, batch_id, priority):
+        if self.is_full(worker_id, batch_id, priority, chosen=chosen):
             return QUEUE_FULL
         if self.limits:
             reason = self.short(worker_id, function)

@@ -58,6 +58,7 @@ class View(Ledger):
     """Rows by id, and the decision that gathers what is to be written."""
 
     __slots__ = (
+        "_books",
         "batches",
         "book",
         "executions",
@@ -82,6 +83,7 @@ class View(Ledger):
         super().__init__()
         self.now = now
         self.book = book
+        self._books: dict[tuple[str, int], Runbook] = {}
         self.rooms = rooms
         self.batches: dict[int, Batch] = {}
         self.phases: dict[int, PhaseRow] = {}
@@ -110,7 +112,11 @@ class View(Ledger):
 
     def runbook(self, batch: Batch, version: int) -> Runbook:
         """Return the definition that a lane of this version is bound to."""
-        return self.book(batch.runbook_name, version)
+        key = (batch.runbook_name, version)
+        known = self._books.get(key)
+        if known is None:
+            known = self._books[key] = self.book(*key)
+        return known
 
     def whole(self, subject: Subject) -> Subject:
         """Return the subject, or stop the decision when only a part of it is loaded."""

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from tminus.progression.decision import Reply
     from tminus.progression.view import View
     from tminus.runbook.model import Runbook
+    from tminus.store.handover import Handover
 
 _MOST_ROUNDS: Final = 50
 
@@ -45,6 +46,11 @@ class Context:
     book: Callable[[str, int], Runbook]
     window: int
     chunk: int = opening.CHUNK
+    handover: Handover | None = None
+
+    def room(self, worker_id: str) -> int:
+        """Return how many jobs may wait at a worker id: the window, and what this round still claims."""
+        return self.window + (self.handover.claimable(worker_id) if self.handover else 0)
 
 
 def apply(tx: Tx, happened: Sequence[ev.Event], context: Context, applied: Applied) -> None:
@@ -54,7 +60,7 @@ def apply(tx: Tx, happened: Sequence[ev.Event], context: Context, applied: Appli
         if not todo:
             return
         view = _decided(tx, todo, context)
-        write(tx, view)
+        write(tx, view, context.handover)
         rooms.store_tokens(tx, view.rooms, context.now)
         applied.replies += view.decision.replies
         applied.jobs_sent += len(view.decision.jobs)

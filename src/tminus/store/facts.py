@@ -38,11 +38,19 @@ _ENDED: Final = """SELECT m.member_key, m.status, m.worker_data_json,
   FROM batch_members m WHERE m.batch_id = ? AND m.moved_to IS NULL ORDER BY m.id"""
 _RETRIED: Final = """SELECT actor FROM audit WHERE action = 'RetryInit' AND scope = ? AND outcome = 'done'
   ORDER BY id DESC LIMIT 1"""
+_ASKING: Final = frozenset(
+    {
+        ev.PhaseSettled, ev.BatchSettled, ev.MemberEnding, ev.CancelBatch, ev.Retry, ev.PassStep, ev.AnswerHold,
+        ev.ApproveEarly,
+    }
+)  # fmt: skip
 FINISH_MOST_BYTES: Final = 200_000
 
 
 def load(tx: Tx, view: View, happened: Sequence[ev.Event]) -> None:
     """Load the facts that these events ask for."""
+    if _ASKING.isdisjoint(map(type, happened)):
+        return
     _rings(tx, view, happened)
     _one_way(tx, view, happened)
     follows = [e.member_id for e in happened if isinstance(e, (ev.Retry, ev.PassStep, ev.MemberEnding))]

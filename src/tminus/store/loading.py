@@ -14,7 +14,6 @@ import orjson
 from tminus.domain.rows import Batch, Execution, Hold, JobOut, Lane, Member, PhaseRow
 from tminus.domain.status import LANE_OPEN
 from tminus.progression import events as ev
-from tminus.progression.lanes import definition
 from tminus.progression.view import Subject, View
 from tminus.store import facts, reading, rooms
 from tminus.store.reading import fetch
@@ -45,7 +44,7 @@ _PHASE_BATCHES: Final = "SELECT DISTINCT batch_id FROM phase_executions WHERE id
 class Wanted:
     """The ids that a list of events names, and whose subjects must be whole."""
 
-    __slots__ = ("batches", "deep", "executions", "holds", "jobs", "lanes", "members", "phases", "whole")
+    __slots__ = ("batches", "deep", "executions", "holds", "jobs", "kinds", "lanes", "members", "phases", "whole")
 
     def __init__(self, happened: Sequence[ev.Event]) -> None:
         """Sort the events' ids by what they name."""
@@ -58,6 +57,7 @@ class Wanted:
         self.batches: set[int] = set()
         self.holds: set[int] = set()
         self.jobs: set[int] = set()
+        self.kinds = set(map(type, happened))
         for event in happened:
             # The hot path is results; everything else may take its time to be told apart.
             if type(event) is ev.ResultArrived:
@@ -130,7 +130,7 @@ def load(
     _load_batches(tx, view, wanted.batches)
     _load_subjects(tx, view, wanted, happened)
     _load_jobs(tx, view, wanted, happened)
-    view.rooms = rooms.load(tx, view, context.now, context.window)
+    view.rooms = rooms.load(tx, view, context.now, context.room)
     facts.load(tx, view, happened)
     return view
 
@@ -177,7 +177,7 @@ def _guess_whole(view: View, happened: Sequence[ev.Event]) -> set[int]:
     """Return the members that an execution's event will probably need in full."""
     found: set[int] = set()
     for event in happened:
-        if isinstance(event, _BY_EXECUTION):
+        if type(event) is ev.ResultArrived or isinstance(event, _BY_EXECUTION):
             row = view.executions.get(event.execution_id)
             lane = None if row is None else view.lanes.get(row.lane_id)
             if row is not None and lane is not None and lane.member_id is not None and _is_heavy(event, row, lane):
@@ -190,9 +190,9 @@ def _guess_whole(view: View, happened: Sequence[ev.Event]) -> set[int]:
 
 
 def _is_heavy(event: ev.Event, row: Execution, lane: Lane) -> bool:
-    if isinstance(event, ev.ResultArrived):
+    if type(event) is ev.ResultArrived:
         is_last = row.step_index + 1 >= lane.steps_total
-        return lane.kind != "phase" or is_last or event.error is not None or event.job_id != row.job_id
+        return is_last or lane.kind != "phase" or event.error is not None or event.job_id != row.job_id
     return lane.kind != "phase" or isinstance(event, (ev.JobLost, ev.JobTimedOut))
 
 
@@ -221,7 +221,8 @@ def _load_subjects(tx: Tx, view: View, wanted: Wanted, happened: Sequence[ev.Eve
         view.subject_of(lane).lanes.append(lane)
     needed = {lane.id for lane in loaded if lane.status in LANE_OPEN or lane.member_id in wanted.deep}
     needed |= {lane.id for lane in loaded if lane.kind == "init" and lane.status == "failed"}
-    needed |= {event.lane_id for event in happened if isinstance(event, ev.RetryCleanup)}
+    if ev.RetryCleanup in wanted.kinds:
+        needed |= {event.lane_id for event in happened if isinstance(event, ev.RetryCleanup)}
     _add_executions(view, fetch(tx, Execution, reading.LANE_EXECUTIONS, needed))
     causes = {lane.cause_execution_id for lane in loaded if lane.cause_execution_id and lane.status in LANE_OPEN}
     _add_executions(view, fetch(tx, Execution, reading.EXECUTIONS, causes - set(view.executions)))
@@ -229,7 +230,8 @@ def _load_subjects(tx: Tx, view: View, wanted: Wanted, happened: Sequence[ev.Eve
 
 def _load_jobs(tx: Tx, view: View, wanted: Wanted, happened: Sequence[ev.Event]) -> None:
     """Load the jobs that are out for whole subjects, and those that drain."""
-    ends = {e.execution_id for e in happened if isinstance(e, ev.PollDue)}
+    polled = ev.PollDue in wanted.kinds
+    ends = {e.execution_id for e in happened if isinstance(e, ev.PollDue)} if polled else set[int]()
     out = wanted.jobs | {
         row.id
         for row in view.executions.values()
@@ -253,9 +255,3 @@ def _heir(view: View, member_id: int | None) -> int | None:
 def _subject(view: View, member_id: int, batch_id: int) -> Subject | None:
     member = view.members.get(member_id)
     return view.subjects.get((batch_id if member is None else member.batch_id, member_id))
-
-
-def needs_condition(view: View, lane: Lane) -> bool:
-    """Tell whether a lane has steps with a condition, which may pass over several of them."""
-    runbook = view.runbook(view.batches[lane.batch_id], lane.runbook_version)
-    return any(step.when is not None for step in definition(runbook, lane))

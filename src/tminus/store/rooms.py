@@ -14,7 +14,7 @@ from tminus.store import blocked
 from tminus.store.reading import number, text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from tminus.db.connection import Tx
     from tminus.progression.view import View
@@ -38,11 +38,11 @@ def empty() -> Rooms:
     return Rooms()
 
 
-def load(tx: Tx, view: View, now: Instant, window: int = WINDOW) -> Rooms:
+def load(tx: Tx, view: View, now: Instant, room: Callable[[str], int]) -> Rooms:
     """Measure the room at every worker id that the view's executions name."""
     found = Rooms()
     for worker_id in {row.worker_id for row in view.executions.values()}:
-        found.queues[worker_id] = queue(tx, worker_id, now, window)
+        found.queues[worker_id] = queue(tx, worker_id, now, room(worker_id))
     if found.queues:
         found.limits = limits(tx, now)
     return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from tminus.store import rooms, turns
+from tminus.store.blocked import blocked_batches
 
 if TYPE_CHECKING:
     from tminus.db.connection import Tx
@@ -29,7 +30,7 @@ def moving(tx: Tx, now: Instant) -> bool:
         return True
     for worker_id in list(rooms.waiting_workers(tx)):
         found = list(rooms.groups(tx, worker_id))
-        blocked = turns.blocked_batches(tx, sorted({batch for _, batch, _ in found}))
+        blocked = blocked_batches(tx, sorted({batch for _, batch, _ in found}))
         if any(priority < turns.ASIDE or batch not in blocked for priority, batch, _ in found):
             return True
     return False

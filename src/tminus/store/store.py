@@ -122,7 +122,7 @@ class Store:
             raise
         except _ONE_EVENT_FAILS:
             with self.database.read() as tx:
-                chosen = turns.choose(tx, self.now(), self.window)
+                chosen = turns.choose(tx, self.now(), lambda _worker_id: self.window)
             self._one_by_one(done, chosen)
             self._merge(done, self._round((), asking, turn=False))
         return done
@@ -148,7 +148,7 @@ class Store:
                 handover.offer(tx, one.worker_id, one.worker, one.most)
             apply(tx, events, context, applied)
             if turn:
-                apply(tx, turns.choose(tx, context.now, self.window), context, applied)
+                apply(tx, turns.choose(tx, context.now, context.room), context, applied)
             for one in asking:
                 most = handover.left(one.worker_id, one.most)
                 done.claimed += claims.claim(tx, one.worker_id, one.worker, most, context.now)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
+from itertools import islice, zip_longest
 from typing import TYPE_CHECKING, Final
 
 import orjson
@@ -20,6 +21,8 @@ from tminus.store.blocked import blocked_batches
 from tminus.store.reading import number
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tminus.db.connection import Tx
     from tminus.domain.instant import Instant
     from tminus.progression.rooms import LimitState
@@ -52,13 +55,13 @@ class Aside:
     members: dict[int, list[int]]
 
 
-def choose(tx: Tx, now: Instant, window: int, most: int = MOST) -> list[ExecutionReady]:
+def choose(tx: Tx, now: Instant, room: Callable[[str], int], most: int = MOST) -> list[ExecutionReady]:
     """Choose executions that may go out now, at most `most`, fairly."""
     chosen: list[int] = []
     waiting = list(rooms.waiting_workers(tx))
     short = [name for name, state in rooms.limits(tx, now).items() if _is_short(state)] if waiting else []
     for worker_id in waiting:
-        places = 0 if worker_id in short else rooms.queue(tx, worker_id, now, window).places
+        places = 0 if worker_id in short else rooms.queue(tx, worker_id, now, room(worker_id)).places
         if places > 0:
             chosen += _for_worker(tx, worker_id, now, min(places, most - len(chosen)), short)
         if len(chosen) >= most:
@@ -104,13 +107,6 @@ def _ready(tx: Tx, place: tuple[str, int, int, Instant], most: int, aside: Aside
 
 
 def _round_robin(waiting: dict[int, list[int]], places: int) -> list[int]:
-    """Share the places among the batches; what a small batch leaves goes to the larger ones."""
-    chosen: list[int] = []
-    while any(waiting.values()) and len(chosen) < places:
-        waiting = {batch_id: ready for batch_id, ready in waiting.items() if ready}
-        share = max(1, (places - len(chosen)) // len(waiting))
-        for batch_id in list(waiting):
-            taken = waiting[batch_id][: min(share, places - len(chosen))]
-            chosen += taken
-            waiting[batch_id] = waiting[batch_id][len(taken) :]
-    return chosen
+    """Give each batch a place in turn: who goes out first may be claimed first. What one leaves the others take."""
+    in_turn = (i for rank in zip_longest(*waiting.values()) for i in rank if i is not None)
+    return list(islice(in_turn, max(0, places)))

@@ -14,6 +14,7 @@ import orjson
 
 from tminus.domain.rows import Batch, Execution, Hold, Lane, Member, PhaseRow, columns
 from tminus.store import payloads
+from tminus.store.handover import UNCLAIMED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from tminus.domain.rows import Row
     from tminus.progression.decision import Decision, Job
     from tminus.progression.view import View
+    from tminus.store.handover import Handover
 
 _COUNTERS: Final = frozenset(
     {
@@ -87,8 +89,8 @@ _ATTEMPT: Final = """INSERT INTO attempt_rows (execution_id, attempt, job_id, ou
 _KEEP_ATTEMPT: Final = """UPDATE attempt_rows SET params_json = e.params_json, result_json = e.result_json
   FROM executions e WHERE e.id = ? AND attempt_rows.execution_id = e.id AND attempt_rows.outcome = 'succeeded'"""
 _JOB: Final = """INSERT INTO messages (id, topic, route, message_id, body, priority, created_at, batch_id, member_id,
-  lane_id, execution_id, function_name, timeout_sec, is_poll)
-  VALUES (?, 'worker-jobs', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+  lane_id, execution_id, function_name, timeout_sec, is_poll, claimed_by, claimed_at, lease_until, timeout_at)
+  VALUES (?, 'worker-jobs', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 _JOB_END: Final = "DELETE FROM messages WHERE id = ?"
 _JOB_DRAIN: Final = "UPDATE messages SET is_draining = 1 WHERE id = ?"
 _JOB_RETURN: Final = """UPDATE messages SET claimed_by = NULL, claimed_at = NULL, lease_until = NULL, timeout_at = NULL,
@@ -108,8 +110,8 @@ _AUDIT: Final = """INSERT INTO audit (at, actor, action, scope, subject, reason,
   VALUES (?, ?, ?, ?, ?, ?, ?, ?)"""
 
 
-def write(tx: Tx, view: View) -> None:
-    """Write everything the view's decision asks for."""
+def write(tx: Tx, view: View, handover: Handover | None = None) -> None:
+    """Write everything the view's decision asks for; jobs are handed over where a worker is asking."""
     decision = view.decision
     fresh = _insert_new(tx, decision)
     _write_executions(tx, decision, view.now)
@@ -125,7 +127,7 @@ def write(tx: Tx, view: View) -> None:
     for name in decision.wakes:
         tx.run(_WAKE_WIDE, (name, name))
     _write_attempts(tx, decision, view.now)
-    _write_jobs(tx, decision, view.now)
+    _write_jobs(tx, decision, view.now, handover)
     _write_counts(tx, decision, fresh)
     _write_records(tx, decision, view.now, fresh)
 
@@ -210,7 +212,7 @@ def _write_attempts(tx: Tx, decision: Decision, now: Instant) -> None:
         )  # fmt: skip
 
 
-def _write_jobs(tx: Tx, decision: Decision, now: Instant) -> None:
+def _write_jobs(tx: Tx, decision: Decision, now: Instant, handover: Handover | None) -> None:
     for sql, ended in (
         (_JOB_END, decision.job_ends),
         (_JOB_DRAIN, decision.job_drains),
@@ -220,14 +222,15 @@ def _write_jobs(tx: Tx, decision: Decision, now: Instant) -> None:
         if ended:
             tx.many(sql, [(i,) for i in ended])
     if decision.jobs:
-        tx.many(_JOB, [_job_row(job, now) for job in decision.jobs.values()])
+        tx.many(_JOB, [_job_row(job, now, handover) for job in decision.jobs.values()])
 
 
-def _job_row(job: Job, now: Instant) -> tuple[Value, ...]:
+def _job_row(job: Job, now: Instant, handover: Handover | None) -> tuple[Value, ...]:
     row, lane = job.execution, job.lane
+    text = body(job)
     return (
-        row.id, row.worker_id, job.job_id, body(job), row.priority, now, row.batch_id, lane.member_id, lane.id, row.id,
-        job.function, row.timeout_sec, int(job.is_poll),
+        row.id, row.worker_id, job.job_id, text, row.priority, now, row.batch_id, lane.member_id, lane.id, row.id,
+        job.function, row.timeout_sec, int(job.is_poll), *(handover.take(job, text) if handover else UNCLAIMED),
     )  # fmt: skip
 
 
