@@ -6,6 +6,7 @@ the least; they are then tested on exactly that.
 
 from tminus.testing.store_suite.claims import ClaimSuite, HoldSuite, LeaseSuite
 from tminus.testing.store_suite.cohort import BatchSuite, MemberSuite, PublishSuite
+from tminus.testing.store_suite.counters import CounterSuite
 from tminus.testing.store_suite.opening import CursorSuite, OpeningSuite
 from tminus.testing.store_suite.results import PayloadSuite, ResultSuite
 from tminus.testing.store_suite.rounds import RoundSuite
@@ -30,5 +31,6 @@ class StoreSuite(
     BatchSuite,
     MemberSuite,
     PublishSuite,
+    CounterSuite,
 ):
     """All parts of the suite."""

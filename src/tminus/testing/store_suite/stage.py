@@ -20,7 +20,7 @@ from tminus.store.store import Store
 from tminus.testing.world import World, ok
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Sequence
+    from collections.abc import Callable, Generator, Mapping, Sequence
 
     from tminus.db.connection import Value
     from tminus.domain.instant import Instant
@@ -242,10 +242,16 @@ def keys(count: int, prefix: str = "m") -> list[str]:
     return [f"{prefix}{number:05}" for number in range(count)]
 
 
-def book(*steps: str, name: str = "wave", phases: Sequence[str] = (), **more: object) -> str:
+def book(
+    *steps: str,
+    name: str = "wave",
+    phases: Sequence[str] = (),
+    more: Mapping[str, object] | None = None,
+    **keys: object,
+) -> str:
     """Write a runbook of one phase at T-0 with these steps (as flow mappings), or of the given phases."""
     lines = [f"name: {name}", "data_source: {type: manual, primary_key: upn, batch_time_column: t}"]
-    lines += [f"{key}: {orjson.dumps(value).decode()}" for key, value in more.items()]
+    lines += [f"{key}: {orjson.dumps(value).decode()}" for key, value in {**(more or {}), **keys}.items()]
     lines += ["phases:", *(phases or [phase("one", *steps)])]
     return "\n".join(lines) + "\n"
 
