@@ -21,6 +21,11 @@ CREATE TABLE runbooks (
   source_asked_at TEXT,
   source_answered_at TEXT,
   source_fingerprint TEXT,
+  source_asks INTEGER NOT NULL DEFAULT 0,
+  source_columns_json TEXT,
+  source_row_count INTEGER,
+  source_problem_count INTEGER NOT NULL DEFAULT 0,
+  source_is_complete BOOLEAN,
   UNIQUE (name, version)
 );
 CREATE UNIQUE INDEX runbooks_active ON runbooks (name) WHERE is_active;
@@ -360,19 +365,43 @@ BEGIN SELECT RAISE(ABORT, 'audit is append-only'); END;
 CREATE TRIGGER audit_is_append_only_delete BEFORE DELETE ON audit
 BEGIN SELECT RAISE(ABORT, 'audit is append-only'); END;
 
+-- What each source last said. `is_pending` marks a row that batches have not followed yet: whoever dies in between leaves
+-- the mark, and the next answer goes on. `absent_count` counts successive complete answers without the row,
+-- `missed_count` all of them; `doubt` is why its absence alone removes nobody. A current row's last time is its runbook's.
 CREATE TABLE source_rows (
   id INTEGER PRIMARY KEY,
   runbook_name TEXT NOT NULL,
   member_key TEXT NOT NULL,
+  member_twin TEXT NOT NULL,
   batch_time TEXT,
   first_seen_at TEXT NOT NULL,
   last_seen_at TEXT NOT NULL,
+  present_since TEXT,
   is_current BOOLEAN NOT NULL DEFAULT 1,
+  is_pending BOOLEAN NOT NULL DEFAULT 1,
   absent_count INTEGER NOT NULL DEFAULT 0,
+  missed_count INTEGER NOT NULL DEFAULT 0,
+  doubt TEXT,
   digest TEXT NOT NULL,
   data_json TEXT NOT NULL,
-  UNIQUE (runbook_name, member_key)
+  UNIQUE (runbook_name, member_twin)
 );
+CREATE INDEX source_rows_current ON source_rows (runbook_name, id, missed_count) WHERE is_current;
+CREATE INDEX source_rows_pending ON source_rows (runbook_name, batch_time, id) WHERE is_pending AND missed_count = 0;
+CREATE INDEX source_rows_missed ON source_rows (runbook_name, id) WHERE is_pending AND missed_count > 0;
+
+CREATE TABLE source_problems (
+  id INTEGER PRIMARY KEY,
+  runbook_name TEXT NOT NULL,
+  kind TEXT NOT NULL CHECK (kind IN ('row', 'note', 'left_out')),
+  place TEXT NOT NULL,
+  code TEXT NOT NULL,
+  message TEXT NOT NULL,
+  hint TEXT NOT NULL DEFAULT '',
+  member_key TEXT,
+  seen_at TEXT NOT NULL
+);
+CREATE INDEX source_problems_runbook ON source_problems (runbook_name, kind, id);
 
 CREATE TABLE workers (
   id INTEGER PRIMARY KEY,
