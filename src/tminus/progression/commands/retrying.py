@@ -15,7 +15,7 @@ from tminus.progression.decision import History
 from tminus.progression.member import catch_up, has_opened
 
 if TYPE_CHECKING:
-    from tminus.domain.rows import Batch, Execution, Lane, PhaseRow
+    from tminus.domain.rows import Batch, Execution, Lane, Member, PhaseRow
     from tminus.progression.events import Retry, RetryCleanup, RetryInit
     from tminus.progression.view import Subject, View
     from tminus.runbook.model import Step
@@ -63,10 +63,11 @@ def reopen(view: View, subject: Subject, from_step: str | None, *, original: boo
         batch.round += 1
         batch.outcome = None
         view.move_batch(batch, "active", "retry")
+    undone = _undone_by_hand(subject, member)
     member.failed_at = None
     view.move_member(member, "active", "retry")
     for lane in _failed_lanes(subject):
-        _reopen_lane(view, subject, lane, from_step, original=original)
+        _reopen_lane(view, subject, lane, from_step, original=original, undone=undone)
     held = {lane.sequence for lane in subject.lanes if lane.kind == "phase"}
     for phase in view.phases_of(batch):
         current = phase.runbook_version == batch.runbook_version and has_opened(view, phase)
@@ -74,12 +75,24 @@ def reopen(view: View, subject: Subject, from_step: str | None, *, original: boo
             catch_up(view, subject, phase)
 
 
-def _reopen_lane(view: View, subject: Subject, lane: Lane, from_step: str | None, *, original: bool) -> None:
+def _undone_by_hand(subject: Subject, member: Member) -> bool:
+    """Tell whether an operator has rolled the member back since it failed: what had succeeded is gone, too."""
+    return any(
+        lane.kind == "rollback"
+        and lane.cause_execution_id is None
+        and lane.status == "succeeded"
+        and (lane.closed_at or "") >= (member.failed_at or "")
+        for lane in subject.lanes
+    )
+
+
+def _reopen_lane(
+    view: View, subject: Subject, lane: Lane, from_step: str | None, *, original: bool, undone: bool
+) -> None:
     batch = subject.batch
     rows = view.steps_of(lane)
-    first = _first_index(rows, from_step)
-    if not original and batch.runbook_version > lane.runbook_version:
-        rows = _take_current(view, batch, lane, rows, first)
+    first = _first_index(rows, from_step, undone=undone)
+    # Asked before a newer definition takes the place of the steps that ran.
     if any(r.is_one_way and r.status == "succeeded" and r.step_index >= first for r in rows):
         holds.open_hold(
             view,
@@ -89,6 +102,8 @@ def _reopen_lane(view: View, subject: Subject, lane: Lane, from_step: str | None
             batch=batch,
             member_id=lane.member_id,
         )
+    if not original and batch.runbook_version > lane.runbook_version:
+        rows = _take_current(view, batch, lane, rows, first)
     for row in rows:
         if row.step_index >= first:
             _reopen_step(view, lane, row)
@@ -98,11 +113,11 @@ def _reopen_lane(view: View, subject: Subject, lane: Lane, from_step: str | None
     _reopen_phase(view, view.phases.get(lane.phase_id or 0))
 
 
-def _first_index(rows: list[Execution], from_step: str | None) -> int:
+def _first_index(rows: list[Execution], from_step: str | None, *, undone: bool = False) -> int:
     for row in rows:
         if from_step is not None and row.step_name == from_step:
             return row.step_index
-    if from_step is None and any(row.status == "rolled_back" for row in rows):
+    if undone or (from_step is None and any(row.status == "rolled_back" for row in rows)):
         return 0
     return next((row.step_index for row in rows if row.status in _ENDED), len(rows))
 
