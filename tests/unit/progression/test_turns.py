@@ -67,7 +67,8 @@ def test_a_batch_that_came_first_does_not_keep_the_places_that_become_free() -> 
     for _ in range(8):
         world.clock.advance(1)
         world.step(most=1)
-    assert sorted(str(call.params["upn"])[0] for call in world.calls) == ["a"] * 4 + ["b"] * 4
+    served = [str(call.params["upn"])[0] for call in world.calls]
+    assert min(served.count("a"), served.count("b")) >= 3
 
 
 def test_what_cleans_up_goes_before_retries_and_those_before_what_is_new() -> None:
