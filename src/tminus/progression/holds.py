@@ -141,6 +141,7 @@ def open_hold(  # noqa: PLR0913 - a hold has this many parts, and each caller na
     )
     view.holds[hold.id] = hold
     view.decision.new_holds.append(hold)
+    view.note(batch_id, member_id, "hold", hold.id, None, "waiting", kind)
     return hold
 
 

@@ -103,7 +103,7 @@ class Ledger:
         member_id: int | None,
         entity: Entity,
         entity_id: int,
-        old: str,
+        old: str | None,
         new: str,
         cause: str,
         detail: str | None = None,

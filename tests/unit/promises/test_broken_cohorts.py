@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.unit.promises.test_broken import ended, flagged, middle
-from tests.unit.promises.test_well import begin, polls
+from tests.unit.promises.test_well import begin, of_bob, polls
 from tests.unit.promises.watched import HOUR, RUNBOOK, Watched
 from tminus.progression import events as ev
 from tminus.testing.world import fails, silent
@@ -20,35 +20,45 @@ def left(after_s: float) -> Watched:
     return world
 
 
+def pause(world: Watched, scope: str, member_id: int, place: int) -> None:
+    """Pretend that a pause was opened at a place in the history, and never closed."""
+    world.corrupt(
+        "INSERT INTO holds (scope, kind, state, is_open, batch_id, member_id, reason, opened_at, opened_by) VALUES"
+        " (?1, 'pause', 'waiting', 1, iif(?1 = 'all', NULL, 1), iif(?1 = 'member', ?2, NULL), '', ?3, 'ada')",
+        scope,
+        member_id,
+        world.clock.now,
+    )
+    world.corrupt(
+        "INSERT INTO events (id, at, batch_id, member_id, entity, entity_id, to_status, cause)"
+        " SELECT ?, opened_at, batch_id, member_id, 'hold', id, 'waiting', 'pause' FROM holds",
+        place,
+    )
+
+
 @pytest.mark.parametrize("scope", ["all", "batch", "member"])
 def test_a_dispatch_under_a_pause(scope: str) -> None:
     world = ended()
-    world.corrupt(
-        "INSERT INTO holds (scope, kind, state, is_open, batch_id, member_id, reason, opened_at, opened_by) VALUES"
-        " (?1, 'pause', 'waiting', 1, iif(?1 = 'all', NULL, 1), iif(?1 = 'member', 1, NULL), '', ?2, 'ada')",
-        scope,
-        "2026-01-01T00:30:00.000Z",
-    )
+    pause(world, scope, 1, -1)
     assert flagged(world, "P08 while pause hold 1 was open")
 
 
-def test_a_dispatch_under_a_pause_of_somebody_else() -> None:
+def test_a_dispatch_under_a_pause_of_somebody_else_or_before_it() -> None:
     world = ended()
-    world.corrupt(
-        "INSERT INTO holds (scope, kind, state, is_open, batch_id, member_id, reason, opened_at, opened_by) VALUES"
-        " ('member', 'pause', 'waiting', 1, 1, 99, '', '2026-01-01T00:30:00.000Z', 'ada')"
-    )
-    assert not world.violations()
-
-
-def test_a_pause_says_nothing_when_the_clock_was_set_back() -> None:
-    world = ended()
-    world.corrupt(
-        "INSERT INTO holds (scope, kind, state, is_open, reason, opened_at, opened_by) VALUES"
-        " ('all', 'pause', 'waiting', 1, '', '2026-01-01T00:30:00.000Z', 'ada')"
-    )
-    world.corrupt("UPDATE events SET at = '2026-01-01T09:00:00.000Z' WHERE id = 1")
+    pause(world, "member", 99, -1)
     assert not flagged(world, "P08")
+    world = ended()
+    pause(world, "all", 0, 9999)
+    assert not flagged(world, "P08")
+
+
+def test_a_dispatch_after_a_gate_was_rejected() -> None:
+    world = begin(RUNBOOK.replace("T-0\n", "T-0\n    gate: {}\n"))
+    world.behaviours["Create"] = of_bob(fails())
+    world.pass_time(3 * HOUR)
+    world.command(ev.AnswerHold(hold_id=1, batch_id=1, answer="reject", actor="eve", reason="no"))
+    world.corrupt("UPDATE events SET id = id - 9999 WHERE entity = 'hold'")
+    assert flagged(world, "P08 while gate hold 1 was open")
 
 
 def test_a_removal_after_t0_that_nobody_asked_for() -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from tminus.domain.instant import LAST, plus
+from tminus.domain.instant import plus
 from tminus.domain.status import EXECUTION_OUT, EXECUTION_PASSED, LANE_OPEN
 from tminus.progression.holds import covers
 from tminus.progression.lanes import GOES_ON
@@ -17,7 +17,6 @@ from tminus.store.promises.replay import Timeline, first_statuses, judge
 
 if TYPE_CHECKING:
     from tminus.domain.instant import Instant
-    from tminus.domain.rows import Hold
     from tminus.store.promises.definitions import Definitions
     from tminus.store.promises.findings import Findings
     from tminus.store.promises.rows import EventSeen, ExecutionSeen, LaneSeen
@@ -25,16 +24,8 @@ if TYPE_CHECKING:
 
 _FAILED: Final = frozenset({"failed", "poll_timeout"})
 _ENDED: Final = frozenset({"succeeded", "skipped", "failed", "poll_timeout", "cancelled", "rolled_back"})
+STOPS: Final = frozenset({"pause", "old_t0", "rerun_init"})
 _INIT_OPEN: Final = frozenset({"detected", "init_dispatched", "active"})
-
-
-def stops_of(page: Slice) -> list[Hold]:
-    """Return the holds that stop every dispatch in their scope for as long as they are open.
-
-    When each was opened is only an instant, not a place in the history; where the clock was set back, the walk forgets
-    them.
-    """
-    return [hold for hold in page.holds if hold.kind in {"pause", "old_t0", "rerun_init"}]
 
 
 class Passage:
@@ -53,7 +44,6 @@ class Passage:
         "_predecessor",
         "_retries",
         "_sendings",
-        "_stops",
         "by_deadline",
         "by_hand",
         "final_failures",
@@ -72,7 +62,6 @@ class Passage:
         self.by_deadline: set[int] = set()
         self.by_hand: set[int] = set()
         self.removed_at: list[Instant] = []
-        self._stops = stops_of(page)
         self._inits = [lane for lane in page.lanes.values() if lane.kind == "init"]
         self.final_failures: Counter[int] = Counter()
         self._born: dict[int, int] = {}
@@ -92,11 +81,7 @@ class Passage:
         for event in self._page.events:
             if event.from_status is None and event.entity == "execution":
                 self._note_birth(event)
-        now = ""
         for event in self._page.events:
-            if event.at < now:
-                self._stops = []
-            now = event.at
             entity, row_id = event.entity, event.entity_id
             known = maps[entity]
             before = known.get(row_id)
@@ -181,16 +166,26 @@ class Passage:
             self._findings.add("P08", f"execution {row.id} was sent while lane {lane.id} was not running")
         self._steps_before(event, lane, row)
         self._wait_kept(event, lane, row)
-        for hold in self._stops if lane.kind in {"init", "phase"} else ():
-            ended = hold.closed_at or LAST
-            if hold.opened_at < event.at < ended and covers(hold, self._page.batch, lane.member_id, lane.phase_id):
-                self._findings.add("P08", f"execution {row.id} was sent while {hold.kind} hold {hold.id} was open")
+        if self._page.holds and lane.kind in {"init", "phase"}:
+            self._under_holds(lane, row)
         if lane.kind == "phase":
             self._phase_dispatch(lane, row)
         elif lane.kind == "init":
             status = self.timeline.batches.get(lane.batch_id, "detected")
             if status not in _INIT_OPEN:
                 self._findings.add("P08", f"init execution {row.id} was sent while batch {lane.batch_id} was {status}")
+
+    def _under_holds(self, lane: LaneSeen, row: ExecutionSeen) -> None:
+        states, batch = self.timeline.holds, self._page.batch
+        for hold in self._page.holds:
+            state = states.get(hold.id)
+            if hold.kind == "gate":
+                # A gate that was rejected or that expired stops its whole batch.
+                stops = state in {"rejected", "expired"} and hold.batch_id == batch.id
+            else:
+                stops = state == "waiting" and hold.kind in STOPS and covers(hold, batch, lane.member_id, lane.phase_id)
+            if stops:
+                self._findings.add("P08", f"execution {row.id} was sent while {hold.kind} hold {hold.id} was open")
 
     def _steps_before(self, event: EventSeen, lane: LaneSeen, row: ExecutionSeen) -> None:
         fine = _ENDED if lane.kind in GOES_ON else EXECUTION_PASSED

@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from tminus.store.promises.rows import EventSeen
     from tminus.store.promises.slices import Slice
 
-# Rows that are born in the middle: a step put in the place of one that ended, and a phase that a member brought along.
-_BORN: Final = frozenset({("execution", "pending"), ("lane", "succeeded")})
+# Rows whose making is a move of its own: a step put in the place of one that ended, a phase that a member brought
+# along, and a hold.
+_BORN: Final = frozenset({("execution", "pending"), ("lane", "succeeded"), ("hold", "waiting")})
 _CATCHES_UP: Final = "a member catches up"
 _HUMAN_ONLY: Final = frozenset({("hold", "approved"), ("hold", "rejected")})
 

@@ -153,8 +153,11 @@ def read_small(tx: Tx, jobs: list[JobSeen]) -> Tables:
     for event in fetch(tx, EventSeen, _EVENTS):
         if event.batch_id in slices:
             slices[event.batch_id].events.append(event)
-        else:
-            tables.wide.append(event)
+            continue
+        tables.wide.append(event)
+        if event.entity == "hold" and event.batch_id is None:
+            for home in slices.values():
+                home.events.append(event)
     return tables
 
 
@@ -237,7 +240,13 @@ def read_paged(tx: Tx, batch_id: int, jobs: list[JobSeen], page: int = PAGE_MEMB
     own = (
         fetch(tx, LaneSeen, _LANES, " WHERE batch_id = ? AND member_id IS NULL", (batch_id,)),
         fetch(tx, ExecutionSeen, _EXECUTIONS, _OWN_LANES, (batch_id,)),
-        fetch(tx, EventSeen, _EVENTS, " WHERE batch_id = ? AND member_id IS NULL", (batch_id,)),
+        fetch(
+            tx,
+            EventSeen,
+            _EVENTS,
+            " WHERE (batch_id = ? AND member_id IS NULL) OR (batch_id IS NULL AND entity = 'hold')",
+            (batch_id,),
+        ),
     )
     drains = draining(jobs)
     is_rescheduled = f"batch {batch_id}" in rescheduled(tx)
