@@ -107,6 +107,7 @@ CREATE TABLE batch_members (
   remove_dispatched_at TEXT GENERATED ALWAYS AS (removed_at) VIRTUAL,
   UNIQUE (batch_id, member_key, generation)
 );
+CREATE INDEX batch_members_batch ON batch_members (batch_id);
 CREATE INDEX batch_members_key ON batch_members (member_key, batch_id);
 
 CREATE TABLE phase_executions (
@@ -221,6 +222,7 @@ CREATE TABLE executions (
 );
 CREATE INDEX executions_ready ON executions (worker_id, priority, batch_id, ready_at, id)
   WHERE status = 'pending' AND ready_at IS NOT NULL;
+CREATE INDEX executions_one_way ON executions (batch_id) WHERE is_one_way;
 CREATE INDEX executions_poll ON executions (poll_due_at, id) WHERE status = 'polling' AND poll_due_at IS NOT NULL;
 
 -- A succeeded attempt's parameters and result are those of its execution: the view `attempts` shows them from there.
@@ -360,6 +362,7 @@ CREATE TABLE audit (
   outcome TEXT NOT NULL,
   detail_json TEXT NOT NULL DEFAULT '{}'
 );
+CREATE INDEX audit_scope ON audit (scope, action);
 CREATE TRIGGER audit_is_append_only_update BEFORE UPDATE ON audit
 BEGIN SELECT RAISE(ABORT, 'audit is append-only'); END;
 CREATE TRIGGER audit_is_append_only_delete BEFORE DELETE ON audit
