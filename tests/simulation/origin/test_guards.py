@@ -204,7 +204,7 @@ def test_G05_dispatch_goes_on_after_a_cancel(play: Play) -> None:
     stage.store.window = 2
     stage.batch("move", ["ann", "bob", "cyd", "dan", "eve"], t0_in_s=3600)
     stage.tick()
-    ann, bob = stage.take()
+    ann, bob = stage.take(2)
     stage.give()
     assert stage.value("SELECT count(*) FROM messages") == 4
     cancel = ev.CancelBatch(actor="olga", reason="stop", batch_id=1)
