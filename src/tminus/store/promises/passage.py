@@ -16,7 +16,10 @@ from tminus.progression.lanes import GOES_ON
 from tminus.store.promises.replay import Timeline, first_statuses, judge
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from tminus.domain.instant import Instant
+    from tminus.domain.rows import Hold
     from tminus.store.promises.definitions import Definitions
     from tminus.store.promises.findings import Findings
     from tminus.store.promises.rows import EventSeen, ExecutionSeen, LaneSeen
@@ -26,6 +29,21 @@ _FAILED: Final = frozenset({"failed", "poll_timeout"})
 _ENDED: Final = frozenset({"succeeded", "skipped", "failed", "poll_timeout", "cancelled", "rolled_back"})
 STOPS: Final = frozenset({"pause", "old_t0", "rerun_init"})
 _INIT_OPEN: Final = frozenset({"detected", "init_dispatched", "active"})
+
+
+def in_the_way(page: Slice, timeline: Timeline, lane: LaneSeen) -> Iterator[Hold]:
+    """Yield the holds that stopped a lane's dispatches at this point of the history."""
+    for hold in page.holds:
+        state = timeline.holds.get(hold.id)
+        if hold.kind == "gate":
+            # A gate that was rejected or that expired stops its whole batch.
+            stops = state in {"rejected", "expired"} and hold.batch_id == page.batch.id
+        else:
+            stops = (
+                state == "waiting" and hold.kind in STOPS and covers(hold, page.batch, lane.member_id, lane.phase_id)
+            )
+        if stops:
+            yield hold
 
 
 class Passage:
@@ -167,25 +185,14 @@ class Passage:
         self._steps_before(event, lane, row)
         self._wait_kept(event, lane, row)
         if self._page.holds and lane.kind in {"init", "phase"}:
-            self._under_holds(lane, row)
+            for hold in in_the_way(self._page, self.timeline, lane):
+                self._findings.add("P08", f"execution {row.id} was sent while {hold.kind} hold {hold.id} was open")
         if lane.kind == "phase":
             self._phase_dispatch(lane, row)
         elif lane.kind == "init":
             status = self.timeline.batches.get(lane.batch_id, "detected")
             if status not in _INIT_OPEN:
                 self._findings.add("P08", f"init execution {row.id} was sent while batch {lane.batch_id} was {status}")
-
-    def _under_holds(self, lane: LaneSeen, row: ExecutionSeen) -> None:
-        states, batch = self.timeline.holds, self._page.batch
-        for hold in self._page.holds:
-            state = states.get(hold.id)
-            if hold.kind == "gate":
-                # A gate that was rejected or that expired stops its whole batch.
-                stops = state in {"rejected", "expired"} and hold.batch_id == batch.id
-            else:
-                stops = state == "waiting" and hold.kind in STOPS and covers(hold, batch, lane.member_id, lane.phase_id)
-            if stops:
-                self._findings.add("P08", f"execution {row.id} was sent while {hold.kind} hold {hold.id} was open")
 
     def _steps_before(self, event: EventSeen, lane: LaneSeen, row: ExecutionSeen) -> None:
         fine = _ENDED if lane.kind in GOES_ON else EXECUTION_PASSED
