@@ -50,7 +50,9 @@ _ADD_MEMBER: Final = """INSERT INTO batch_members (batch_id, member_key, generat
 _GENERATION: Final = """SELECT coalesce(max(generation), 0),
     coalesce(sum(status IN ('active', 'failed', 'done') AND moved_to IS NULL), 0)
   FROM batch_members WHERE batch_id = ? AND member_key = ?"""
-_BATCH: Final = "SELECT status, runbook_name FROM batches WHERE id = ?"
+# A batch that is being cancelled lets those go on who cannot stop, and takes nobody new.
+_BATCH: Final = """SELECT CASE WHEN is_cancelling THEN 'closing' ELSE status END, runbook_name
+  FROM batches WHERE id = ?"""
 
 
 @dataclass(slots=True)
