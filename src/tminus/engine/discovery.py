@@ -17,7 +17,7 @@ from tminus.domain.instant import between_s
 from tminus.ports.source import Answer, SourceError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Generator
     from concurrent.futures import Future
 
     from tminus.domain.instant import Instant
@@ -38,7 +38,7 @@ class _Taking:
 
     asked: Asked
     reply: Answer | Unchanged
-    steps: Iterator[None]
+    steps: Generator[None]
 
 
 class Discovery:
@@ -143,6 +143,7 @@ class Discovery:
     def _drop(self, taking: _Taking) -> None:
         """Forget an answer, and give back what it holds."""
         self._taking.pop(taking.asked.name, None)
+        taking.steps.close()
         if isinstance(taking.reply, Answer):
             taking.reply.close()
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Generator, Sequence
 
     from tminus.domain.errors import TminusError
     from tminus.domain.instant import Instant
@@ -51,7 +51,7 @@ class Discovering(Protocol):
         """Claim a question; None when another was faster, or when there is no source to ask."""
         ...
 
-    def take(self, asked: Asked, reply: Answer | Unchanged) -> Iterator[None]:
+    def take(self, asked: Asked, reply: Answer | Unchanged) -> Generator[None]:
         """Let batches and members follow a reply; each step is one transaction. Raises `TminusError`."""
         ...
 

@@ -22,12 +22,12 @@ PAGE: Final = 2_000
 LOOKED_AT: Final = 10_000
 INCOMPLETE: Final = "the answers were not complete: absence from them proves nothing"
 
-_DOUBTED: Final = """SELECT doubt FROM source_rows WHERE runbook_name = ? AND is_pending AND missed_count > 0
+DOUBTED: Final = """SELECT doubt FROM source_rows WHERE runbook_name = ? AND is_pending AND missed_count > 0
   AND doubt IS NOT NULL LIMIT 1"""
-_THERE: Final = "SELECT count(*) FROM source_rows WHERE runbook_name = ? AND is_current AND missed_count = 0"
-_CURRENT: Final = """SELECT id FROM source_rows WHERE runbook_name = ? AND is_current AND missed_count = 0 AND id > ?
+THERE: Final = "SELECT count(*) FROM source_rows WHERE runbook_name = ? AND is_current AND missed_count = 0"
+NOT_MISSED: Final = """SELECT id FROM source_rows WHERE runbook_name = ? AND is_current AND missed_count = 0 AND id > ?
   ORDER BY id LIMIT ?"""
-_MISSED: Final = """SELECT id FROM source_rows WHERE runbook_name = ? AND is_pending AND missed_count > 0
+MISSED: Final = """SELECT id FROM source_rows WHERE runbook_name = ? AND is_pending AND missed_count > 0
   AND {count} < ? AND id > ? ORDER BY id LIMIT ?"""
 _COUNT_COMPLETE: Final = """UPDATE source_rows SET missed_count = missed_count + 1, absent_count = absent_count + 1,
   is_pending = 1, doubt = coalesce(doubt, ?1), last_seen_at = CASE WHEN is_current THEN coalesce(?2, last_seen_at)
@@ -44,24 +44,24 @@ def doubt(tx: Tx, name: str, seen: Seen, present: int) -> str | None:
     # One row less is no halving, or a table of two could never lose one.
     if lost > 1 and lost * 2 >= seen.before:
         return f"{lost:,} of {seen.before:,} rows were gone from one answer"
-    row = tx.one(_DOUBTED, (name,))
+    row = tx.one(DOUBTED, (name,))
     return None if row is None else text(row[0])
 
 
 def anyone_missing(tx: Tx, name: str, seen: Seen) -> bool:
     """Tell whether there are rows that the answer did not hold."""
-    row = tx.one(_THERE, (name,))
+    row = tx.one(THERE, (name,))
     return number(row[0] if row else 0) != len(seen.ids) + seen.new
 
 
 def next_current(tx: Tx, name: str, after: int) -> list[int]:
     """Return the next rows that were there so far."""
-    return [number(i) for (i,) in tx.all(_CURRENT, (name, after, LOOKED_AT))]
+    return [number(i) for (i,) in tx.all(NOT_MISSED, (name, after, LOOKED_AT))]
 
 
 def next_missed(tx: Tx, name: str, after: int, grace: int, *, complete: bool) -> list[int]:
     """Return the next rows that were missed before and are to be counted once more."""
-    sql = _MISSED.format(count="absent_count" if complete else "missed_count")
+    sql = MISSED.format(count="absent_count" if complete else "missed_count")
     return [number(i) for (i,) in tx.all(sql, (name, grace, after, PAGE))]
 
 

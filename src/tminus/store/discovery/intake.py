@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 CURRENT: Final = "SELECT count(*) FROM source_rows WHERE runbook_name = ? AND is_current"
 _TOP: Final = "SELECT coalesce(max(id), 0) FROM source_rows"
-_KNOWN: Final = """SELECT member_twin, id, digest, missed_count, is_current FROM source_rows
+KNOWN: Final = """SELECT member_twin, id, digest, missed_count, is_current FROM source_rows
   WHERE runbook_name = ? AND member_twin IN (SELECT value FROM json_each(?))"""
 _ADD: Final = """INSERT INTO source_rows (runbook_name, member_key, member_twin, batch_time, first_seen_at,
   last_seen_at, present_since, digest, data_json) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"""
@@ -71,7 +71,7 @@ def begin(tx: Tx, name: str) -> Seen:
 def compare(tx: Tx, name: str, rows: Sequence[SourceRow], seen: Seen) -> Chunk:
     """Compare rows with what is known of them; nothing is written."""
     twins = [twin(row.key) for row in rows]
-    known = {text(found[0]): found[1:] for found in tx.all(_KNOWN, (name, orjson.dumps(twins).decode()))}
+    known = {text(found[0]): found[1:] for found in tx.all(KNOWN, (name, orjson.dumps(twins).decode()))}
     chunk = Chunk()
     for folded, row in zip(twins, rows, strict=True):
         digest = digest_of(row)
@@ -103,7 +103,7 @@ def write(tx: Tx, name: str, chunk: Chunk, now: Instant) -> None:
 def keep_failed(tx: Tx, name: str, keys: Iterable[str], seen: Seen, now: Instant) -> None:
     """Count rows that could not be read, but whose keys could, as present: their members are in the source."""
     twins = orjson.dumps(sorted({twin(key) for key in keys})).decode()
-    found = tx.all(_KNOWN, (name, twins))
+    found = tx.all(KNOWN, (name, twins))
     seen.kept += sum(bool(row[4]) for row in found if row[1] not in seen.ids)
     seen.ids |= {number(row[1]) for row in found}
     back = [number(row[1]) for row in found if row[3] or not row[4]]

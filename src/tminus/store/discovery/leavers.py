@@ -31,7 +31,7 @@ CHUNK: Final = 100
 SETTLED_MAX: Final = 2_000
 DAY_S: Final = 86_400.0
 
-_ABSENT: Final = """SELECT m.batch_id, m.id, s.absent_count, s.missed_count, s.doubt FROM source_rows s
+ABSENT: Final = """SELECT m.batch_id, m.id, s.absent_count, s.missed_count, s.doubt FROM source_rows s
   CROSS JOIN batch_members m ON m.member_key = s.member_key CROSS JOIN batches b ON b.id = m.batch_id
   WHERE s.runbook_name = ?1 AND s.is_pending AND s.missed_count > 0 AND b.runbook_name = ?1 AND b.kind = 'source'
     AND b.status IN ('detected', 'init_dispatched', 'active') AND m.moved_to IS NULL
@@ -48,7 +48,7 @@ _REMOVED: Final = """SELECT count(*) FROM batch_members m WHERE m.batch_id = ?1 
 _STANDING: Final = """SELECT kind, reason, evidence_json FROM holds WHERE batch_id = ? AND is_open
   AND kind IN ('leavers', 'vanished')"""
 # Nobody lives on such a row any more; what is closing is waited for.
-_SETTLE: Final = """UPDATE source_rows SET is_pending = 0 WHERE id IN (SELECT s.id FROM source_rows s
+SETTLE: Final = """UPDATE source_rows SET is_pending = 0 WHERE id IN (SELECT s.id FROM source_rows s
   WHERE s.runbook_name = ?1 AND s.is_pending AND s.missed_count > 0 AND s.absent_count >= ?2 AND NOT EXISTS
     (SELECT 1 FROM batch_members m JOIN batches b ON b.id = m.batch_id WHERE m.member_key = s.member_key
       AND b.runbook_name = ?1 AND m.status IN ('active', 'failed') AND m.moved_to IS NULL
@@ -77,14 +77,14 @@ def follow_absences(desk: Desk) -> Iterator[None]:
     changed = SETTLED_MAX
     while changed == SETTLED_MAX:
         with desk.write() as tx:
-            changed = tx.run(_SETTLE, (desk.name, grace, SETTLED_MAX))
+            changed = tx.run(SETTLE, (desk.name, grace, SETTLED_MAX))
         if changed:
             yield
 
 
 def _gone(tx: Tx, name: str, grace: int) -> dict[int, _Gone]:
     found: dict[int, _Gone] = defaultdict(_Gone)
-    for batch_id, member_id, absent, missed, doubt in tx.all(_ABSENT, (name,)):
+    for batch_id, member_id, absent, missed, doubt in tx.all(ABSENT, (name,)):
         one = found[number(batch_id)]
         one.gone += 1
         if number(absent) >= grace:

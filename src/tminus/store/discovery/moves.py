@@ -34,7 +34,7 @@ _ASKED: Final = """SELECT DISTINCT h.batch_id FROM holds h JOIN batches b ON b.i
   WHERE h.is_open AND h.kind = 'move' AND b.runbook_name = ? AND NOT b.is_cancelling
     AND b.status IN ('detected', 'init_dispatched', 'active') ORDER BY 1"""
 _STANDING: Final = "SELECT evidence_json FROM holds WHERE batch_id = ? AND kind = 'move' AND is_open"
-_MOVERS: Final = """SELECT m.batch_id, m.id, m.member_key FROM source_rows s
+MOVERS: Final = """SELECT m.batch_id, m.id, m.member_key FROM source_rows s
   CROSS JOIN batch_members m ON m.member_key = s.member_key CROSS JOIN batches b ON b.id = m.batch_id
   WHERE s.runbook_name = ?1 AND s.is_pending AND s.missed_count = 0 AND s.batch_time = ?2
     AND m.status IN ('active', 'failed') AND m.moved_to IS NULL AND m.pinned_json NOT LIKE ?3
@@ -83,7 +83,7 @@ def reschedule_whole(desk: Desk) -> Iterator[None]:
 def _movers(tx: Tx, name: str, time: Instant) -> dict[int, dict[int, str]]:
     """Return by batch the members whose rows name a time that has no batch yet."""
     found: dict[int, dict[int, str]] = defaultdict(dict)
-    for batch_id, member_id, key in tx.all(_MOVERS, (name, time, f'%"{BATCH_PIN}"%')):
+    for batch_id, member_id, key in tx.all(MOVERS, (name, time, f'%"{BATCH_PIN}"%')):
         found[number(batch_id)][number(member_id)] = text(key)
     return found
 

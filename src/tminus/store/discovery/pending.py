@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 
 PAGE: Final = 1_000
 
-_NEXT_TIME: Final = """SELECT min(batch_time) FROM source_rows WHERE runbook_name = ? AND is_pending
+NEXT_TIME: Final = """SELECT min(batch_time) FROM source_rows WHERE runbook_name = ? AND is_pending
   AND missed_count = 0 AND batch_time > ?"""
-_PAGE: Final = """SELECT id, member_key, present_since FROM source_rows WHERE runbook_name = ? AND is_pending
+NEXT_PAGE: Final = """SELECT id, member_key, present_since FROM source_rows WHERE runbook_name = ? AND is_pending
   AND missed_count = 0 AND batch_time IS ? AND id > ? ORDER BY id LIMIT ?"""
-_LIVING: Final = """SELECT m.member_key, m.id, b.id, b.status, b.kind, b.source_time, b.batch_start_time, m.pinned_json
+LIVING: Final = """SELECT m.member_key, m.id, b.id, b.status, b.kind, b.source_time, b.batch_start_time, m.pinned_json
   FROM batch_members m JOIN batches b ON b.id = m.batch_id
   WHERE m.member_key IN (SELECT value FROM json_each(?)) AND m.status IN ('active', 'failed') AND m.moved_to IS NULL
     AND b.runbook_name = ? AND b.status IN ('detected', 'init_dispatched', 'active', 'closing')"""
-_PAST: Final = """SELECT m.member_key, m.id, m.batch_id, m.status, coalesce(m.ended_at, m.removed_at, m.failed_at)
+PAST: Final = """SELECT m.member_key, m.id, m.batch_id, m.status, coalesce(m.ended_at, m.removed_at, m.failed_at)
   FROM batch_members m JOIN batches b ON b.id = m.batch_id
   WHERE m.member_key IN (SELECT value FROM json_each(?)) AND b.runbook_name = ? AND m.moved_to IS NULL ORDER BY m.id"""
 _DATA: Final = "SELECT id, data_json FROM source_rows WHERE id IN (SELECT value FROM json_each(?))"
@@ -73,18 +73,20 @@ class Past:
 
 def next_time(tx: Tx, name: str, after: str) -> Instant | None:
     """Return the next time that pending rows name."""
-    row = tx.one(_NEXT_TIME, (name, after))
+    row = tx.one(NEXT_TIME, (name, after))
     return None if row is None or row[0] is None else Instant(text(row[0]))
 
 
 def page(tx: Tx, name: str, time: Instant | None, after: int) -> list[PendingRow]:
     """Return the next pending rows of a time."""
-    return [PendingRow(number(i), text(key), text(since)) for i, key, since in tx.all(_PAGE, (name, time, after, PAGE))]
+    return [
+        PendingRow(number(i), text(key), text(since)) for i, key, since in tx.all(NEXT_PAGE, (name, time, after, PAGE))
+    ]
 
 
 def living(tx: Tx, name: str, keys: Sequence[str]) -> dict[str, Living]:
     """Return where these keys live, in open batches of this runbook's name."""
-    return {text(row[0]): _living(row) for row in tx.all(_LIVING, (orjson.dumps(list(keys)).decode(), name))}
+    return {text(row[0]): _living(row) for row in tx.all(LIVING, (orjson.dumps(list(keys)).decode(), name))}
 
 
 def _living(row: tuple[Value, ...]) -> Living:
@@ -104,7 +106,7 @@ def past(tx: Tx, name: str, keys: Sequence[str]) -> dict[str, list[Past]]:
     """Return what became of these keys in batches of this runbook's name, oldest first."""
     found: dict[str, list[Past]] = defaultdict(list)
     if keys:
-        for key, i, batch_id, status, ended_at in tx.all(_PAST, (orjson.dumps(list(keys)).decode(), name)):
+        for key, i, batch_id, status, ended_at in tx.all(PAST, (orjson.dumps(list(keys)).decode(), name)):
             found[text(key)].append(Past(number(i), number(batch_id), text(status), text(ended_at)))
     return found
 

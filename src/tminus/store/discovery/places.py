@@ -24,7 +24,7 @@ _AT: Final = "SELECT id, status, is_cancelling FROM batches WHERE runbook_name =
 _NEVER_SEEN: Final = """FROM source_rows s WHERE s.runbook_name = ?1 AND s.is_pending AND s.missed_count = 0
   AND s.batch_time IS ?2 AND NOT EXISTS (SELECT 1 FROM batch_members m JOIN batches b ON b.id = m.batch_id
     WHERE m.member_key = s.member_key AND b.runbook_name = s.runbook_name)"""
-_ANY_NEW: Final = f"SELECT 1 {_NEVER_SEEN} LIMIT 1"
+ANY_NEW: Final = f"SELECT 1 {_NEVER_SEEN} LIMIT 1"
 _ADD_NEW: Final = f"""INSERT INTO batch_members (batch_id, member_key, generation, status, data_json, added_at)
   SELECT ?3, s.member_key, 1, 'active', s.data_json, ?4 {_NEVER_SEEN} ORDER BY s.id"""
 _COUNT: Final = "UPDATE batches SET members_active = members_active + ? WHERE id = ?"
@@ -57,7 +57,7 @@ def find(tx: Tx, name: str, time: Instant) -> Place | None:
 
 def open_with_new(tx: Tx, desk: Desk, time: Instant, rows_time: Instant | None) -> bool:
     """Make the batch of a time with all pending rows whose keys were never seen; tell whether there were any."""
-    if tx.one(_ANY_NEW, (desk.name, rows_time)) is None:
+    if tx.one(ANY_NEW, (desk.name, rows_time)) is None:
         return False
     place = make(tx, desk, time, ())
     tx.run(_COUNT, (tx.run(_ADD_NEW, (desk.name, rows_time, place.id, desk.now())), place.id))

@@ -70,7 +70,7 @@ class DiscoveryStore:
         with self._store.database.write() as tx:
             asking.fail(tx, asked, error, self._store.now(), asked.interval_s)
 
-    def take(self, asked: Asked, reply: Answer | Unchanged) -> Iterator[None]:
+    def take(self, asked: Asked, reply: Answer | Unchanged) -> Generator[None]:
         """Let batches and members follow a reply, one transaction a step."""
         desk = Desk(self._store.database, asked, self._context, self._store.now)
         with _in_our_words():

@@ -58,6 +58,11 @@ def shown(columns: Sequence[str]) -> list[str]:
     return list(found.values())
 
 
+def alias(name: str) -> str:
+    """Return what a column is called in the view: SQLite lets none be called true or false."""
+    return f"{name}_" if name.casefold() in {"true", "false"} else name
+
+
 def _cell(name: str) -> str:
     """Return the expression of one column. A path cannot spell what JSON escapes; walking the object can."""
     if any(character in '"\\' or character < " " for character in name):
@@ -68,7 +73,7 @@ def _cell(name: str) -> str:
 
 def statement(view: str, runbook_name: str, columns: Sequence[str]) -> str:
     """Return the statement that makes the view."""
-    cells = "".join(f",\n  {_cell(name)} AS {quoted(name)}" for name in shown(columns))
+    cells = "".join(f",\n  {_cell(name)} AS {quoted(alias(name))}" for name in shown(columns))
     name = literal(runbook_name)
     return (
         f"CREATE VIEW {quoted(view)} AS {_OURS.format(name=name)}{cells}\nFROM source_rows WHERE runbook_name = {name}"
