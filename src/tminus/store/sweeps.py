@@ -42,8 +42,9 @@ ENDING: Final = "SELECT id, ending_after FROM batches WHERE ending_after IS NOT 
 ENDING_MEMBERS: Final = "SELECT id FROM batch_members WHERE batch_id = ? AND id > ? ORDER BY id LIMIT ?"
 ENDING_ON: Final = "UPDATE batches SET ending_after = ? WHERE id = ? AND ending_after = ?"
 BATCHES_BEHIND: Final = """SELECT b.id, r.id, r.version, r.overdue_behavior, r.rerun_init
-  FROM runbooks r JOIN batches b ON b.runbook_name = r.name
-  WHERE r.is_active AND b.status IN ('detected', 'init_dispatched', 'active') AND b.kind IN ('source', 'manual')
+  FROM runbooks r CROSS JOIN batches b
+  WHERE r.is_active AND b.runbook_name = r.name AND b.kind IN ('source', 'manual')
+    AND b.status IN ('detected', 'init_dispatched', 'active', 'closing') AND b.status <> 'closing'
     AND b.runbook_version < r.version AND b.id > ?
     AND NOT EXISTS (SELECT 1 FROM lanes l WHERE l.batch_id = b.id AND l.member_id IS NULL AND l.kind = 'init'
       AND l.status IN ('waiting', 'running'))
