@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from typing import TYPE_CHECKING, Final
 
@@ -25,6 +26,7 @@ _TEXT: Final = "SELECT yaml_content FROM runbooks WHERE name = ? AND version = ?
 _SET_LIMIT: Final = """INSERT INTO limits (scope, in_flight, per_minute, set_by) VALUES (?, ?, ?, ?)
   ON CONFLICT (scope) DO UPDATE SET in_flight = excluded.in_flight, per_minute = excluded.per_minute,
   set_by = excluded.set_by"""
+_VIEW_OF_ANOTHER: Final = "SELECT 1 FROM runbooks WHERE data_table_name = ? AND name <> ? LIMIT 1"
 _AUTOMATION: Final = "INSERT INTO runbook_automation_settings (runbook_name) VALUES (?) ON CONFLICT DO NOTHING"
 
 
@@ -45,13 +47,22 @@ def publish(  # noqa: PLR0913 - what a publisher says, and when.
     tx.run(
         _ADD,
         (
-            runbook.name, version, yaml_content, view_name(runbook.name, version), overdue, int(rerun_init), now, actor,
+            runbook.name, version, yaml_content, _free_view(tx, runbook.name, version), overdue, int(rerun_init), now,
+            actor,
         ),
     )  # fmt: skip
     tx.run(_AUTOMATION, (runbook.name,))
     for scope, limit in runbook.limits.items():
         tx.run(_SET_LIMIT, (scope, limit.in_flight, limit.per_minute, f"runbook {runbook.name} v{version}"))
     return version
+
+
+def _free_view(tx: Tx, name: str, version: int) -> str:
+    """Return a view's name that no other runbook has: names that differ in signs alone share their letters."""
+    plain = view_name(name, version)
+    if tx.one(_VIEW_OF_ANOTHER, (plain, name)) is None:
+        return plain
+    return view_name(f"{name[:60]} {hashlib.sha256(name.encode()).hexdigest()[:8]}", version)
 
 
 def view_name(name: str, version: int) -> str:

@@ -11,7 +11,13 @@ from tminus.db.connection import Database, open_sqlite
 from tminus.db.migrate import migrate
 from tminus.domain.members import RESERVED_COLUMNS
 from tminus.store.discovery.view import COLUMNS_MAX, alias, ensure_view, literal, quoted, shown
+from tminus.testing.world import World
 
+BOOK = """\
+name: NAME
+data_source: {type: manual, primary_key: Key}
+phases: [{name: go, offset: T-0, steps: [{name: s, worker_id: w, function: F}]}]
+"""
 NASTY = (
     'a"b',
     "a'b",
@@ -128,3 +134,14 @@ def test_rows_of_another_runbook_are_not_shown() -> None:
         tx.run("UPDATE source_rows SET runbook_name = 'other'")
     with database.read() as tx:
         assert tx.all("SELECT * FROM runbook_x_v1") == []
+
+
+def test_two_runbooks_whose_names_share_their_letters_have_two_views() -> None:
+    world = World()
+    for name in ("wave one", "wave-one", "Волна", "вага", "wave one"):
+        world.publish(BOOK.replace("NAME", name))
+    found = [str(view) for (view,) in world.rows("SELECT data_table_name FROM runbooks ORDER BY id")]
+    assert found[0] == "runbook_wave_one_v1"
+    assert found[4] == "runbook_wave_one_v2"
+    assert len(set(found)) == 5
+    assert all(view.isascii() and len(view) < 100 for view in found)
