@@ -119,10 +119,10 @@ class Loop:
         changed = self._look_around() if not events else False
         due = time.monotonic() >= self._tick_at
         busy = bool(events or unbegun)
-        if events or changed or due:
-            busy = self._round(events) or busy
         if changed or due:
             busy = self._tick() or busy
+        if events or changed or due:
+            busy = self._round(events) or busy
         self.work.abandon_overdue()
         self._beat()
         self._ask_sources()
@@ -156,6 +156,8 @@ class Loop:
         return [(worker_id, min(MOST, share)) for worker_id in self._ids]
 
     def _tick(self) -> bool:
+        if not self.settings.worker_ids:
+            self._ids = self.store.worker_ids()
         faultpoint.hit("before_tick")
         done = tick(self.store)
         faultpoint.hit("after_tick")
@@ -166,16 +168,14 @@ class Loop:
             # What is overdue and did not move waits for a human; it must not keep the loop awake.
             wait_s = min(wait_s, ahead_s)
         self._tick_at = time.monotonic() + wait_s
-        return done > 0 and self._round([])
+        return done > 0
 
     def _look_around(self) -> bool:
-        """Notice what other processes wrote, and whom to serve."""
+        """Notice that other processes wrote."""
         seen = self.store.changes()
         if seen == self._seen:
             return False
         self._seen = seen
-        if not self.settings.worker_ids:
-            self._ids = self.store.worker_ids()
         return True
 
     def _beat(self) -> None:
