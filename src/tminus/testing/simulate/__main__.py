@@ -7,10 +7,15 @@ import os
 import sys
 import time
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
 
 from tminus.testing.simulate.exhaustive import crash_everywhere
 from tminus.testing.simulate.shrink import shrink
 from tminus.testing.simulate.simulation import Result, Simulation
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 _SLICE = 50
 
@@ -27,15 +32,15 @@ def run_slice(base: int, count: int) -> tuple[int, int, float, list[Result]]:
     return count, moves, virtual, failing
 
 
-def main() -> int:
-    """Run what the command line asks for; 1 on a violation."""
+def main(words: Sequence[str] | None = None) -> int:
+    """Run what the command line asks for; 1 on a violation. One job alone runs in this very process."""
     parser = argparse.ArgumentParser(prog="python -m tminus.testing.simulate", description=__doc__)
     parser.add_argument("--seeds", type=int, default=1000)
     parser.add_argument("--base", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--stop-at", type=int, default=1, help="how many failing seeds are enough")
     parser.add_argument("--exhaustive", choices=("single", "pairs"), help="crash at every point of the smallest run")
-    given = parser.parse_args()
+    given = parser.parse_args(words)
     if given.exhaustive:
         return _exhaustive(pairs=given.exhaustive == "pairs")
     start = time.perf_counter()
@@ -44,12 +49,14 @@ def main() -> int:
     failing: list[Result] = []
     bases = range(given.base, given.base + given.seeds, _SLICE)
     sizes = [min(_SLICE, given.base + given.seeds - base) for base in bases]
-    with ProcessPoolExecutor(given.jobs) as pool:
-        for count, some_moves, some_virtual, some_failing in pool.map(run_slice, bases, sizes):
+    with ExitStack() as stack:
+        pool = stack.enter_context(ProcessPoolExecutor(given.jobs)) if given.jobs > 1 else None
+        for count, some_moves, some_virtual, some_failing in (pool.map if pool else map)(run_slice, bases, sizes):
             done, moves, virtual = done + count, moves + some_moves, virtual + some_virtual
             failing += some_failing
             if len(failing) >= given.stop_at:
-                pool.shutdown(cancel_futures=True)
+                if pool is not None:
+                    pool.shutdown(cancel_futures=True)
                 break
     spent = time.perf_counter() - start
     print(f"{done} seeds from {given.base}, {moves} moves, {virtual / 3600:.0f} virtual hours in {spent:.1f} s")

@@ -181,6 +181,24 @@ class Acts:
         if row is not None:
             self._give(ev.ApproveEarly(actor="boss", reason=REASON, phase_id=int(row[0] or 0)))
 
+    def _own_approval(self) -> None:
+        row = self._one("SELECT id, batch_id FROM holds WHERE is_open AND kind = 'gate' ORDER BY id")
+        if row is not None:
+            batch_id = int(row[1] or 0)
+            self._give(
+                ev.AnswerHold(
+                    actor="publisher", reason=REASON, hold_id=int(row[0] or 0), batch_id=batch_id, answer="approve"
+                )
+            )
+
+    def _twice(self) -> None:
+        """Ask for a batch that is there: by its key, and by its time."""
+        t0 = self.rows("SELECT source_time FROM batches WHERE id = 1")[0][0]
+        source_time = None if t0 is None else Instant(str(t0))
+        self.store.create_batch(NewBatch(workload.NAME, [], t0=source_time, kind="manual", idempotency_key="one"))
+        if source_time is not None:
+            self.store.create_batch(NewBatch(workload.NAME, [], t0=source_time, kind="manual", source_time=source_time))
+
     def _answer(self) -> None:
         row = self._one("SELECT id, batch_id FROM holds WHERE is_open ORDER BY id")
         if row is not None:

@@ -45,6 +45,7 @@ class Crew:
         """Hire them."""
         self.simulation = simulation
         self.workers = [Worker(f"worker-{k}") for k in range(WORKERS)]
+        self.capacity = simulation.chance.pick((1, 1, 2, 3), "hands") if simulation.is_storm else CAPACITY
 
     def kill(self, number: int) -> None:
         """Let one worker die; it comes back with empty hands."""
@@ -52,11 +53,19 @@ class Crew:
         worker.life += 1
         worker.jobs.clear()
 
+    def give_back(self, number: int) -> None:
+        """Let one worker stop in good order: it hands back what it has, undone, and begins anew."""
+        sim, worker = self.simulation, self.workers[number]
+        jobs = [(execution_id, job_id) for job_id, execution_id in worker.jobs.items()]
+        self.kill(number)
+        node = sim.awake()
+        sim.guarded(node, lambda: node.store.give_back(worker.name, jobs))
+
     def claim(self, store: Store) -> None:
         """Let one worker take what it has room for."""
         sim = self.simulation
         worker = self.workers[sim.moves % WORKERS]
-        room = CAPACITY - len(worker.jobs)
+        room = self.capacity - len(worker.jobs)
         done = store.round((), [Asking("w", worker.name, room)] if room > 0 else [])
         sim.refusals(done.refused)
         for claim in done.claimed:
@@ -73,13 +82,14 @@ class Crew:
             Started(claim.job_id, claim.execution_id, attempt_of(claim.job_id), sim.moves, sim.clock())
         )
         beats = int(outcome.seconds // BEAT_S)
-        for k in range(1, min(beats, 12) + 1):
+        for k in range(1, min(beats, 25) + 1):
             sim.at(sim.now_s + k * BEAT_S, lambda: self._beat(worker, life, claim))
         sim.at(sim.now_s + outcome.seconds, lambda: self._end(worker, life, claim, outcome))
 
     def _beat(self, worker: Worker, life: int, claim: Claim) -> None:
         if worker.life == life and claim.job_id in worker.jobs:
             sim = self.simulation
+            sim.watch.beaten = True
             # A lease kept alive moves nothing, so nothing is checked behind it.
             Store(Door(sim.connection), clock=sim.clock).beat(worker.name, [(claim.execution_id, claim.job_id)])
 

@@ -17,6 +17,12 @@ ACTS: Final = (
     "cancel_everyone", "join", "join", "leave", "absent", "move", "publish", "publish", "answer", "answer", "edit",
     "reschedule", "retry_init", "retry_cleanup", "approve_early", "return",
 )  # fmt: skip
+# What storms add: acts that only make trouble together with another one at the same moment.
+STORMY: Final = (*ACTS, "own_approval", "twice", "give_back")
+SHARP: Final = (
+    "pause", "pause", "pause_member", "pause_member", "leave", "absent", "cancel", "cancel_everyone", "reschedule",
+    "move", "publish", "retry", "retry_init", "roll_back", "answer", "own_approval", "join", "kill_worker",
+)  # fmt: skip
 NOISE: Final = ("duplicates", "drops", "delays", "late decisions")
 
 
@@ -31,6 +37,11 @@ class Happening:
     def __str__(self) -> str:
         """Show it in a report."""
         return f"#{self.index} at {self.at_s:.1f} s: {self.kind}"
+
+
+def is_storm(seed: int) -> bool:
+    """Tell whether more happens in this seed, and more at once. Those that found something before keep their plan."""
+    return seed % 5 in {2, 3}
 
 
 def span_s(spec: Spec) -> float:
@@ -51,6 +62,18 @@ def plan(chance: Chance, spec: Spec) -> list[Happening]:
         near = rng.random() < 0.7
         at = rng.choice(hours) + rng.choice((0.0, 1.0, 3.0, 10.0, 40.0, 200.0)) if near else rng.uniform(0.0, span)
         found.append(Happening(index, at, kind))
+    return found + _storm(chance, spec, len(found)) if is_storm(chance.seed) else found
+
+
+def _storm(chance: Chance, spec: Spec, first: int) -> list[Happening]:
+    """Draw bursts: two or three things at one moment, just before, at or after the moment at which phases are due."""
+    rng = chance.of("storm")
+    found: list[Happening] = []
+    for _ in range(rng.choice((1, 2, 3, 4))):
+        at = rng.randrange(spec.phases) * 3600.0 + 60.0
+        at += rng.choice((-30.0, -1.0, 0.0, 0.5, 1.0, 1.2, 2.0, 2.5, 12.0, 31.0, 61.0, 241.0, 400.0))
+        for _ in range(rng.choice((1, 2, 2, 3))):
+            found.append(Happening(first + len(found), at, rng.choice(SHARP if rng.random() < 0.6 else STORMY)))
     return found
 
 

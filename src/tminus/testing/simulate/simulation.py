@@ -24,7 +24,8 @@ from tminus.testing.simulate.bus import Bus
 from tminus.testing.simulate.chance import DELAYS_S, Chance
 from tminus.testing.simulate.crew import Crew
 from tminus.testing.simulate.faults import CrashError, Door, fresh_connection
-from tminus.testing.simulate.plan import FAULTS, NODES, WORKERS, Happening, noise, plan, span_s
+from tminus.testing.simulate.plan import FAULTS, NODES, WORKERS, Happening, is_storm, noise, plan, span_s
+from tminus.testing.simulate.watch import Watch
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from tminus.runbook.model import Runbook
     from tminus.testing.simulate.workload import Spec
 
+WINDOW: Final = 4
 MOST_MOVES: Final = 4_000
 
 
@@ -67,11 +69,15 @@ class Simulation:
         """Set the stage."""
         self.seed = seed
         self.chance = Chance(seed)
-        self.spec = spec or workload.draw(self.chance)
+        self.is_storm = not quiet and is_storm(seed)
+        # In some storms the schedulers are slow: results are handled long before anybody looks for what is due.
+        self.slowness = self.chance.pick((1.0, 1.0, 8.0, 40.0), "slowness") if self.is_storm else 1.0
+        self.spec = spec or workload.draw(self.chance, is_storm=self.is_storm)
         self.noise: frozenset[str] = frozenset() if quiet else noise(self.chance)
         self.happenings = [] if quiet else [h for h in plan(self.chance, self.spec) if h.index not in without]
         self.now_s = 0.0
         self.skew_s = 0.0
+        self._clock = (0.0, EPOCH)
         self.moves = 0
         self.order = 0
         self.late = 0
@@ -82,16 +88,20 @@ class Simulation:
         self.logs = Logs()
         self.bus = Bus(self)
         self.crew = Crew(self)
+        self.watch = Watch(self.rows, self.spec, WINDOW)
         self.violations: list[Violation] = []
         self.armed: tuple[int, int, int] | None = None
 
     def _node(self, name: str) -> Node:
         door = Door(self.connection)
-        return Node(name, door, Store(door, clock=self.clock, window=4, chunk=2))
+        return Node(name, door, Store(door, clock=self.clock, window=WINDOW, chunk=2))
 
     def clock(self) -> Instant:
-        """Return the database's clock."""
-        return plus(EPOCH, round(self.now_s + self.skew_s, 3))
+        """Return the database's clock: asked a hundred times at each instant, written out once."""
+        at_s = round(self.now_s + self.skew_s, 3)
+        if at_s != self._clock[0]:
+            self._clock = (at_s, plus(EPOCH, at_s))
+        return self._clock[1]
 
     # -- running ---------------------------------------------------------------------------------------------------
 
@@ -149,6 +159,7 @@ class Simulation:
             act()
 
     def _check(self, *, at_rest: bool = False) -> None:
+        self.violations += self.watch.look(self.clock())
         self.violations += check(Tx(self.connection), at_rest=at_rest, logs=self.logs, book=self._book)
 
     def _book(self, _name: str, version: int) -> Runbook:
@@ -157,11 +168,12 @@ class Simulation:
     def guarded(self, node: Node, act: Callable[[], object]) -> bool:
         """Do something on a node; when it crashes there it restarts, with nothing but the database."""
         before = self.connection.total_changes
+        self.watch.ready()
         try:
             act()
         except CrashError:
             self._arm_again(node)
-            node.store = Store(node.door, clock=self.clock, window=4, chunk=2)
+            node.store = Store(node.door, clock=self.clock, window=WINDOW, chunk=2)
             node.awake_at = self.now_s + 5.0
             self.tick_soon(node, 6.0)
             self._check()
@@ -187,7 +199,7 @@ class Simulation:
 
     def tick_soon(self, node: Node, delay_s: float) -> None:
         """Have a node look for due work."""
-        when = max(self.now_s + delay_s, node.awake_at)
+        when = max(self.now_s + delay_s * self.slowness, node.awake_at)
         if node.tick_at < 0 or when < node.tick_at:
             node.tick_at = when
             self.at(when, lambda: self._tick(node, when))
@@ -219,7 +231,11 @@ class Simulation:
             page = look(("", 0))
             if not page.events:
                 continue
-            if "late decisions" in self.noise and self.late < 2 and self.chance.unit("late", self.moves) < 0.3:
+            if (
+                "late decisions" in self.noise
+                and self.late < (8 if self.is_storm else 2)
+                and (self.chance.unit("late", self.moves) < 0.3)
+            ):
                 self.late += 1
                 delay = self.chance.pick(DELAYS_S[1:9], "late by", self.moves)
                 self.at(self.now_s + delay, lambda found=page.events: self._decide_late(node, found))  # type: ignore[misc]
@@ -255,7 +271,9 @@ class Simulation:
 
     def _happen(self, happening: Happening) -> None:
         rng = self.chance.of("happening", happening.index)
-        if happening.kind not in FAULTS:
+        if happening.kind == "give_back":
+            self.crew.give_back(rng.randrange(WORKERS))
+        elif happening.kind not in FAULTS:
             node = self.awake()
             self.guarded(node, lambda: Acts(node.store, Tx(self.connection), self.spec, rng).do(happening.kind))
         elif happening.kind == "crash":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -39,8 +39,13 @@ class Spec:
     timed: bool = True
 
 
-def draw(chance: Chance) -> Spec:
-    """Draw a workload."""
+def draw(chance: Chance, *, is_storm: bool = False) -> Spec:
+    """Draw a workload; a storm's has more members than its workers have hands."""
+    spec = _draw(chance)
+    return replace(spec, members=chance.pick((2, 3, 4, 6), "crowd")) if is_storm else spec
+
+
+def _draw(chance: Chance) -> Spec:
     rng = chance.of("spec")
 
     def some(p: float) -> bool:
