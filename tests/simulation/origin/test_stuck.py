@@ -224,6 +224,7 @@ def test_S06_polls_stop_with_the_version_that_began_them(play: Play, how: str) -
     stage.pass_time(DAY)
     assert stage.steps("ann") == {"sync": "succeeded", "move": "succeeded"}
     assert stage.steps("bob") == {"sync": "poll_timeout", "move": "cancelled"}
+    assert [call.params for call in stage.calls if call.function == "Move"] == [{"Sync": 7}]
 
 
 def deactivate(stage: Stage) -> None:
@@ -271,6 +272,23 @@ def test_S08_rows_of_a_finished_batch_are_a_second_batch(play: Play) -> None:
     stage.pass_time(DAY)
     assert stage.value("SELECT count(*) FROM batches") == 1
     assert len(stage.called()) == moved
+
+
+def test_S08_rows_of_a_reopened_batch_begin_again(play: Play) -> None:
+    """Origin: who was done was migrated again when named once more; here it stays done, also in a batch reopened."""
+    stage = play(TWO_PHASES)
+    stage.behaviours["Move"] = lambda call: fails()(call) if call.execution_id == 4 else ok()(call)
+    stage.batch("move", ["ann", "bob"], kind="source")
+    stage.run()
+    assert (stage.member_status("ann"), stage.member_status("bob")) == ("done", "failed")
+    stage.behaviours["Move"] = silent()
+    stage.command(ev.Retry(actor="olga", reason="fixed", member_id=stage.member_id("bob")))
+    assert stage.batch_status() == "active"
+    assert stage.store.join(1, [("ann", "{}"), ("bob", "{}")]) == []
+    stage.behaviours.clear()
+    stage.pass_time(DAY)
+    assert stage.batch_status() == "completed"
+    assert stage.called("Make") == ["step-1", "step-2"]
 
 
 def members(text: str) -> tuple[list[tuple[str, str]], list[str]]:

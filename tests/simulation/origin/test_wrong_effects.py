@@ -304,9 +304,12 @@ def test_W11_a_slow_job_runs_a_second_time_beside_itself(play: Play) -> None:
     stage.tick()
     taken = stage.round((), [Asking("w", "worker-2", 9)])
     assert [(one.job_id, one.delivery) for one in taken] == [(slow.job_id, 2)]
+    lease = stage.rows("SELECT claimed_by, lease_until FROM messages")
+    stage.clock.advance(10)
     stage.store.beat("worker-1", claim)
     assert stage.store.give_back("worker-1", claim) == 0
-    assert stage.rows("SELECT claimed_by FROM messages") == [("worker-2",)]
+    assert stage.rows("SELECT claimed_by, lease_until FROM messages") == lease
+    assert lease[0][0] == "worker-2"
     stage.says(slow, Says({"by": 1}))
     stage.says(slow, Says({"by": 2}))
     stage.run()
