@@ -11,7 +11,11 @@ from typing import TYPE_CHECKING, Final
 
 from tminus.db.connection import Database, open_sqlite
 from tminus.domain.errors import TminusError
+from tminus.engine.discovery import Discovery
 from tminus.engine.loop import Loop, Settings
+from tminus.sources.csv import CsvSource
+from tminus.store.discovery import DiscoveryStore
+from tminus.store.discovery.settling import settled
 from tminus.store.store import Store
 from tminus.workers.pool import PoolSettings, PythonPool
 
@@ -20,7 +24,9 @@ if TYPE_CHECKING:
 
     from tminus.domain.instant import Instant
     from tminus.ports.runner import Runner
+    from tminus.ports.source import Source
     from tminus.progression.events import Event
+    from tminus.runbook.model import DataSource
 
 DEFAULT_DB: Final = "sqlite:///./tminus.db"
 
@@ -37,7 +43,7 @@ def sqlite_path(url: str) -> str:
     scheme, _, rest = url.partition("://")
     if scheme != "sqlite":
         raise TminusError(
-            "E508",
+            "E509",
             f"{scheme} is not a database that this installation speaks",
             place=f"{scheme}://",
             hint="use sqlite:///PATH",
@@ -69,5 +75,30 @@ def make_loop(
     *,
     report: Callable[[Event, Exception], None] | None = None,
 ) -> Loop:
-    """Wire the loop of one process."""
-    return Loop(store, runner, settings, report=report)
+    """Wire the loop of one process: rounds and ticks over the store, jobs to the runner, questions to the sources."""
+    discovery = Discovery(DiscoveryStore(store), open_source)
+    began = store.now()
+
+    def answered() -> bool:
+        with store.database.read() as tx:
+            return discovery.is_idle and settled(tx, began)
+
+    return Loop(
+        store,
+        runner,
+        settings,
+        discover=lambda: discovery.tick(store.now()),
+        settled=answered,
+        report=report,
+    )
+
+
+def open_source(data_source: DataSource) -> Source:
+    """Return the source of a runbook; the names in it are looked up in the environment."""
+    if data_source.type == "csv":
+        return CsvSource(os.environ.get)
+    raise TminusError(
+        "E320",
+        f"sources of type {data_source.type} are not built in yet",
+        hint="use csv, or a manual batch from a CSV file",
+    )

@@ -243,6 +243,16 @@ _ROW: Final = (
     ),
 )
 
+_KIND: Final = (
+    Code(
+        code="E320",
+        title="No such kind of source is built in",
+        side=Side.INFRASTRUCTURE,
+        cause="The runbook's source type needs an adapter that this installation does not have.",
+        cure="Use a CSV file as the source, or make batches by hand from a CSV file.",
+    ),
+)
+
 _MANUAL: Final = (
     Code(
         code="E350",
@@ -260,4 +270,4 @@ _MANUAL: Final = (
     ),
 )
 
-CODES: Final[tuple[Code, ...]] = (*_FILE, *_ROW, *_MANUAL)
+CODES: Final[tuple[Code, ...]] = (*_FILE, *_KIND, *_ROW, *_MANUAL)
