@@ -26,7 +26,13 @@ def check_ends(
     ask: Ask, spec: Spec, before: Sight, after: Sight, moves: Sequence[Move], now: Instant
 ) -> list[Violation]:
     """Judge what the moves of one act have brought with them."""
-    found = [*_steps(ask, spec, moves), *_asked(ask, moves), *_gates(ask, moves), *_leavers(before, moves, now)]
+    found = [
+        *_steps(ask, spec, moves),
+        *_no_way_back(ask, moves),
+        *_asked(ask, moves),
+        *_gates(ask, moves),
+        *_leavers(before, moves, now),
+    ]
     found += [*_versions(ask, before, after, now), *_brakes(spec, after)]
     if not any(move.actor for move in moves):
         found += _rings(ask, before, after)
@@ -71,6 +77,16 @@ def _asked(ask: Ask, moves: Sequence[Move]) -> Iterator[Violation]:
         sql = f"SELECT 1 FROM holds WHERE batch_id = {move.batch_id} AND {mine} AND kind = '{kind}'"
         if not ask(sql):
             yield Violation("P12", f"{kind} lane {move.entity_id} is not clean, and nobody is asked")
+
+
+def _no_way_back(ask: Ask, moves: Sequence[Move]) -> Iterator[Violation]:
+    """Check that nobody was rolled back across a step of no return."""
+    for move in moves:
+        if move.entity == "member" and move.cause == "rolled back by operator":
+            sql = f"""SELECT e.id FROM executions e JOIN lanes l ON l.id = e.lane_id AND l.kind = 'phase'
+              WHERE l.member_id = {move.entity_id} AND e.is_one_way AND e.dispatched_at IS NOT NULL"""
+            for (row_id,) in ask(sql):
+                yield Violation("P12", f"member {move.entity_id} was rolled back across one_way execution {row_id}")
 
 
 def _gates(ask: Ask, moves: Sequence[Move]) -> Iterator[Violation]:
