@@ -139,14 +139,17 @@ def test_G02_an_ended_batch_is_active_again(play: Play) -> None:
     stage.pass_time(DAY)
     assert stage.batch_status() == "cancelled"
     assert stage.called() == ["Lock"]
-    other = play(INIT)
-    other.batch("move", ["ann"])
-    other.run()
-    assert other.batch_status() == "completed"
-    other.give(ev.BatchStart(1), ev.Wake(1), ev.PhaseDue(1), ev.PhaseSettled(1), ev.BatchSettled(1))
-    other.run()
-    assert other.batch_status() == "completed"
-    assert other.called() == ["Lock", "Make", "Move"]
+    for text in (INIT, PLAIN):
+        other = play(text)
+        other.batch("move", ["ann"])
+        other.give(ev.BatchStart(1))
+        other.run()
+        called = other.called()
+        assert (other.batch_status(), called[-2:]) == ("completed", ["Make", "Move"])
+        for event in (ev.BatchStart(1), ev.Wake(1), ev.PhaseDue(1), ev.PhaseSettled(1), ev.BatchSettled(1)):
+            other.give(event)
+        other.run()
+        assert (other.batch_status(), other.called()) == ("completed", called)
 
 
 def test_G03_init_was_faster_than_its_own_record(play: Play) -> None:
