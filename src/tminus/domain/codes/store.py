@@ -90,6 +90,16 @@ _DATABASE: Final = (
         exit_code=1,
         http_status=500,
     ),
+    Code(
+        code="E509",
+        title="There is no database",
+        side=Side.OPERATOR,
+        cause="No file stands at the path, or its kind of database is not one that this installation speaks.",
+        cure="Correct --db or TMINUS_DB; publishing a runbook and `tminus up` make a database.",
+        example="E509 there is no database tminus.db - `tminus up` or `tminus runbook publish` makes one",
+        exit_code=7,
+        http_status=503,
+    ),
 )
 
 _CONTENT: Final = (

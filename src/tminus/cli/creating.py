@@ -1,0 +1,130 @@
+"""Batches and members out of CSV files: all problems of a file are told, and then nothing of it is taken."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tminus.cli import output, telling
+from tminus.cli.exits import Exit
+from tminus.cli.options import Actor, BatchId, Db, DryRun, Format, Remark, RunbookName
+from tminus.cli.publishing import active
+from tminus.cli.session import acting, opened, pairs, trying, wanted
+from tminus.domain.errors import TminusError
+from tminus.runbook.model import Runbook
+from tminus.runbook.zones import local_time
+from tminus.sources.manual import MemberFile, read_member_file
+from tminus.store.discovery import add_members, create_manual
+from tminus.store.insights import batches
+
+CsvFile = Annotated[
+    Path, typer.Argument(metavar="CSV", help="The members, one a line; tminus template names the columns.")
+]
+
+
+def create(
+    runbook: RunbookName,
+    file: CsvFile,
+    *,
+    at: Annotated[
+        str | None,
+        typer.Option("--at", metavar="T0", help='T-0, such as "2026-12-04 22:00 Europe/Berlin"; without it: advance.'),
+    ] = None,
+    data: Annotated[
+        list[str] | None, typer.Option("--data", metavar="NAME=VALUE", help="What the batch brings; may be repeated.")
+    ] = None,
+    dry_run: DryRun = False,
+    actor: Actor = None,
+    shape: Format = "table",
+    db: Db = None,
+) -> int:
+    """Make a batch."""
+    who, brought = acting(actor), pairs(data, "--data")
+    with opened(db) as store:
+        with store.database.read() as tx:
+            book = active(tx, runbook)
+        t0 = None
+        if at is not None:
+            t0, note = local_time(at, book.timezone)
+            if note:
+                telling.say(f"note: {note}")
+        members = _members(file, book)
+        with trying(store, dry_run=dry_run):
+            made = create_manual(store, runbook, members, t0, brought, who.actor)
+    count = len(members.rows) - len(made.left_out)
+    result: dict[str, object] = {
+        "id": None if dry_run else made.batch_id,
+        "runbook_name": runbook,
+        "batch_start_time": t0,
+        "members": count,
+        "left_out": made.left_out,
+        "dry_run": dry_run,
+    }
+    if shape in {"table", "wide"}:
+        word = "a batch would be made" if dry_run else f"batch {made.batch_id} made"
+        begins = f"T-0 {t0}" if t0 else "no T-0: it waits to be advanced"
+        telling.write(f"{word}: {count:,} members of {runbook}, {begins}")
+        _tell_left_out(made.left_out)
+        telling.suggest(f"tminus why batch {made.batch_id}" if t0 else f"tminus batch advance {made.batch_id}")
+    else:
+        output.one(result, shape)
+    return Exit.SOME_FAILED if made.left_out else Exit.DONE
+
+
+def _members(file: Path, book: Runbook) -> MemberFile:
+    found = read_member_file(file, book.data_source, timezone=book.timezone)
+    for problem in found.problems:
+        telling.say(str(problem))
+    if found.problem_count > len(found.problems):
+        telling.say(f"and {found.problem_count - len(found.problems):,} more")
+    if found.problems:
+        first = found.problems[0]
+        count = "1 problem" if found.problem_count == 1 else f"{found.problem_count:,} problems"
+        raise TminusError(
+            first.code if found.problem_count == 1 else "E350",
+            f"{count}, nothing was taken: {first.message}",
+            place=first.place,
+            hint=first.hint or "correct the file and hand it in again",
+        )
+    for note in found.notes:
+        telling.say(f"note: {note}")
+    return found
+
+
+def _tell_left_out(keys: list[str]) -> None:
+    if keys:
+        more = f" and {len(keys) - 5:,} more" if len(keys) > 5 else ""  # noqa: PLR2004 - five keys fit on a line.
+        telling.say(f"left out, in another open batch: {', '.join(keys[:5])}{more}")
+
+
+def add(
+    batch: BatchId,
+    file: CsvFile,
+    *,
+    reason: Remark = "",
+    dry_run: DryRun = False,
+    actor: Actor = None,
+    shape: Format = "table",
+    db: Db = None,
+) -> int:
+    """Add members to a live batch; they catch up with what has opened."""
+    acting(actor, reason)
+    with opened(db) as store:
+        with store.database.read() as tx:
+            home = wanted(tx, batches.one, batch, "batch")
+            book = active(tx, str(home["runbook_name"]))
+        members = _members(file, book)
+        with trying(store, dry_run=dry_run):
+            added = add_members(store, batch, members)
+    result: dict[str, object] = {
+        "batch_id": batch,
+        "added": len(added.member_ids),
+        "left_out": list(added.left_out),
+        "dry_run": dry_run,
+    }
+    if shape in {"table", "wide"}:
+        telling.write(f"{len(added.member_ids):,} members {'would join' if dry_run else 'joined'} batch {batch}")
+        _tell_left_out(list(added.left_out))
+    else:
+        output.one(result, shape, name="batch_id")
+    return Exit.SOME_FAILED if added.left_out else Exit.DONE

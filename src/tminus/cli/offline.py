@@ -1,0 +1,81 @@
+"""Commands that need no database: validate, version, and the schema of runbooks."""
+
+import platform
+import sqlite3
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import orjson
+import typer
+
+from tminus import __version__
+from tminus.cli import output, telling
+from tminus.cli.exits import Exit
+from tminus.cli.options import Db, Format
+from tminus.domain.errors import TminusError
+from tminus.runbook import Verdict, parse, render
+from tminus.runbook.intake import LARGEST_BYTES
+from tminus.runbook.schema import json_schema
+
+
+def validate(
+    files: Annotated[list[Path] | None, typer.Argument(metavar="FILE...", help="Runbooks; runbook.yaml alone.")] = None,
+    *,
+    strict: Annotated[bool, typer.Option("--strict", help="Let a warning fail as well.")] = False,
+    shape: Format = "table",
+    db: Db = None,
+) -> int:
+    """Check runbooks."""
+    del db
+    found = [(path, *check(path)) for path in files or [Path("runbook.yaml")]]
+    if shape in {"table", "wide"}:
+        for path, verdict, text in found:
+            telling.write(render(verdict, text, str(path)))
+    else:
+        output.rows([[_of_file(path, verdict) for path, verdict, _ in found]], shape, columns=("file",), name="file")
+    failed = any(verdict.errors or (strict and verdict.warnings) for _, verdict, _ in found)
+    return Exit.USAGE if failed else Exit.DONE
+
+
+def check(path: Path) -> tuple[Verdict, bytes]:
+    """Read and check one file; one that cannot be opened raises E121."""
+    try:
+        with path.open("rb") as file:
+            # One byte more than a runbook may have is enough to refuse it, however large the file is.
+            text = file.read(LARGEST_BYTES + 1)
+    except OSError as error:
+        hint = "name the file, or begin with tminus init"
+        raise TminusError("E121", f"cannot be opened: {error.strerror}", place=str(path), hint=hint) from error
+    return parse(text, place=str(path)), text
+
+
+def _of_file(path: Path, verdict: Verdict) -> dict[str, object]:
+    problems = [
+        {"severity": one.severity, "code": one.code, "line": one.line, "column": one.column, "message": one.message,
+         "hint": one.hint}
+        for one in verdict.problems
+    ]  # fmt: skip
+    name = None if verdict.runbook is None else verdict.runbook.name
+    return {"file": str(path), "valid": verdict.ok, "runbook_name": name, "problems": problems}
+
+
+def version(*, shape: Format = "table", db: Db = None) -> int:
+    """Print the version."""
+    del db
+    if shape in {"table", "wide"}:
+        telling.write(f"tminus {__version__}")
+    else:
+        found = {"version": __version__, "python": platform.python_version(), "sqlite": sqlite3.sqlite_version}
+        output.one(found, shape, name="version")
+    return Exit.DONE
+
+
+def schema(*, shape: Format = "json", db: Db = None) -> int:
+    """Print the JSON Schema."""
+    del db
+    if shape == "yaml":
+        output.one(json_schema(), shape)
+    else:
+        sys.stdout.write(orjson.dumps(json_schema(), option=orjson.OPT_INDENT_2).decode() + "\n")
+    return Exit.DONE

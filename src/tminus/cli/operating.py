@@ -1,0 +1,154 @@
+"""What an operator does to members that are stuck: retry, skip, mark done, roll back."""
+
+from typing import Annotated
+
+import orjson
+import typer
+
+from tminus.cli import doing
+from tminus.cli.options import Actor, Db, DryRun, Format, InBatch, Keys, Reason, Where
+from tminus.cli.session import Who, opened, pairs, with_reason
+from tminus.domain.errors import TminusError
+from tminus.progression import events as ev
+from tminus.store.insights import members
+from tminus.store.store import Store
+
+_FAILED = "status=failed"
+_INIT = """SELECT 1 FROM lanes WHERE batch_id = ? AND member_id IS NULL AND kind = 'init' AND status = 'failed'"""
+
+
+def retry(
+    keys: Keys = None,
+    *,
+    reason: Reason,
+    where: Where = None,
+    batch: InBatch = None,
+    from_step: Annotated[str | None, typer.Option("--from", metavar="STEP", help="Begin at this step.")] = None,
+    original: Annotated[
+        bool, typer.Option("--original", help="Keep the definition that failed, not the current one.")
+    ] = False,
+    lane: Annotated[
+        int | None, typer.Option("--lane", metavar="ID", help="A rollback, removal or hook lane that failed.")
+    ] = None,
+    dry_run: DryRun = False,
+    actor: Actor = None,
+    shape: Format = "table",
+    db: Db = None,
+) -> int:
+    """Try members again from their failed step; with --batch alone all failed ones, or the batch's failed init."""
+    who = with_reason(actor, reason)
+    with opened(db) as store:
+        if lane is not None:
+            event = ev.RetryCleanup(lane_id=lane, actor=who.actor, reason=who.reason)
+            results = doing.perform(store, [event], [f"lane {lane}"], dry_run=dry_run)
+        elif batch is not None and not keys and where is None and _init_failed(store, batch):
+            again = ev.RetryInit(batch_id=batch, actor=who.actor, reason=who.reason)
+            results = doing.perform(store, [again], [f"batch {batch}"], dry_run=dry_run)
+        else:
+            found = doing.chosen(store, keys, where, batch, only=_FAILED)
+            events = [_retry(member_id, who, from_step, original=original) for member_id, _ in found]
+            results = doing.perform(store, events, [key for _, key in found], dry_run=dry_run)
+    return doing.report(results, shape, did="tried again", dry_run=dry_run)
+
+
+def _retry(member_id: int, who: Who, from_step: str | None, *, original: bool) -> ev.Retry:
+    return ev.Retry(member_id=member_id, from_step=from_step, original=original, actor=who.actor, reason=who.reason)
+
+
+def _init_failed(store: Store, batch_id: int) -> bool:
+    with store.database.read() as tx:
+        return tx.one(_INIT, (batch_id,)) is not None
+
+
+Step = Annotated[str, typer.Option("--step", metavar="STEP", help="The step, or PHASE/STEP.")]
+Key = Annotated[str, typer.Argument(metavar="KEY", help="Key of the member.")]
+
+
+def skip(
+    key: Key,
+    *,
+    step: Step,
+    reason: Reason,
+    batch: InBatch = None,
+    dry_run: DryRun = False,
+    actor: Actor = None,
+    shape: Format = "table",
+    db: Db = None,
+) -> int:
+    """Pass over a step; the member goes on with the next."""
+    who = with_reason(actor, reason)
+    with opened(db) as store:
+        event = ev.PassStep(
+            member_id=_meant(store, key, batch), step=step, done=False, actor=who.actor, reason=who.reason
+        )
+        results = doing.perform(store, [event], [key], dry_run=dry_run)
+    return doing.report(results, shape, did=f"passed over {step}", dry_run=dry_run)
+
+
+def mark_done(
+    key: Key,
+    *,
+    step: Step,
+    reason: Reason,
+    outputs: Annotated[
+        list[str] | None, typer.Option("--output", metavar="NAME=VALUE", help="What the step gives; may be repeated.")
+    ] = None,
+    batch: InBatch = None,
+    dry_run: DryRun = False,
+    actor: Actor = None,
+    shape: Format = "table",
+    db: Db = None,
+) -> int:
+    """Count a step as done that somebody has done by hand."""
+    who = with_reason(actor, reason)
+    given: dict[str, object] = {name: _value(text) for name, text in pairs(outputs, "--output").items()}
+    with opened(db) as store:
+        event = ev.PassStep(
+            member_id=_meant(store, key, batch), step=step, done=True, outputs=given, actor=who.actor, reason=who.reason
+        )
+        results = doing.perform(store, [event], [key], dry_run=dry_run)
+    return doing.report(results, shape, did=f"counted as done at {step}", dry_run=dry_run)
+
+
+def _value(text: str) -> object:
+    """Read a list or a map that is given as JSON; every other value is text."""
+    if text[:1] not in {"[", "{"}:
+        return text
+    try:
+        found: object = orjson.loads(text)
+    except orjson.JSONDecodeError as error:
+        raise TminusError(
+            "E406", f"the value is no JSON: {error}", place="--output", hint="quote it as text"
+        ) from error
+    return found
+
+
+def _meant(store: Store, key: str, batch_id: int | None) -> int:
+    with store.database.read() as tx:
+        return members.meant(tx, key, batch_id)
+
+
+def rollback(
+    keys: Keys = None,
+    *,
+    reason: Reason,
+    where: Where = None,
+    batch: InBatch = None,
+    to_phase: Annotated[
+        str | None, typer.Option("--to", metavar="PHASE", help="Undo what came after it; everything without.")
+    ] = None,
+    dry_run: DryRun = False,
+    actor: Actor = None,
+    shape: Format = "table",
+    db: Db = None,
+) -> int:
+    """Undo the work of members; each is failed afterwards."""
+    who = with_reason(actor, reason)
+    with opened(db) as store:
+        found = doing.chosen(store, keys, where, batch)
+        events = [
+            ev.RollBack(member_id=member_id, to_phase=to_phase, actor=who.actor, reason=who.reason)
+            for member_id, _ in found
+        ]
+        results = doing.perform(store, events, [key for _, key in found], dry_run=dry_run)
+    return doing.report(results, shape, did="rolled back", dry_run=dry_run)

@@ -1,0 +1,1 @@
+"""The files that `tminus init` writes, as they are; tests run them."""

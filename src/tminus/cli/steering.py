@@ -1,0 +1,81 @@
+"""Steering a batch: advance, cancel, reschedule."""
+
+from typing import Annotated
+
+import typer
+
+from tminus.cli import doing, telling
+from tminus.cli.options import Actor, BatchId, Db, DryRun, Format, Reason, Remark
+from tminus.cli.publishing import active
+from tminus.cli.session import acting, opened, wanted, with_reason
+from tminus.progression import events as ev
+from tminus.runbook.zones import local_time
+from tminus.store.insights import batches
+from tminus.store.store import Store
+
+
+def advance(
+    batch: BatchId,
+    *,
+    reason: Remark = "",
+    dry_run: DryRun = False,
+    actor: Actor = None,
+    shape: Format = "table",
+    db: Db = None,
+) -> int:
+    """Let a batch without T-0 take its next step: init and the first phase, then one phase each."""
+    who = acting(actor, reason)
+    event = ev.Advance(batch_id=batch, actor=who.actor, reason=who.reason or "advanced")
+    return _steer(db, batch, event, shape, did="advanced", dry_run=dry_run)
+
+
+def cancel(
+    batch: BatchId,
+    *,
+    reason: Reason,
+    everyone: Annotated[bool, typer.Option("--everyone", help="Stop members past a one-way step as well.")] = False,
+    dry_run: DryRun = False,
+    actor: Actor = None,
+    shape: Format = "table",
+    db: Db = None,
+) -> int:
+    """Stop a batch."""
+    who = with_reason(actor, reason)
+    event = ev.CancelBatch(batch_id=batch, everyone=everyone, actor=who.actor, reason=who.reason)
+    return _steer(db, batch, event, shape, did="cancelled", dry_run=dry_run)
+
+
+def reschedule(
+    batch: BatchId,
+    *,
+    at: Annotated[str, typer.Option("--at", metavar="T0", help='Such as "2026-12-04 22:00 Europe/Berlin".')],
+    reason: Reason,
+    dry_run: DryRun = False,
+    actor: Actor = None,
+    shape: Format = "table",
+    db: Db = None,
+) -> int:
+    """Give a batch another T-0; what has not opened gets new due times."""
+    who = with_reason(actor, reason)
+    with opened(db) as store:
+        with store.database.read() as tx:
+            home = wanted(tx, batches.one, batch, "batch")
+            zone = active(tx, str(home["runbook_name"])).timezone
+        t0, note = local_time(at, zone)
+        if note:
+            telling.say(f"note: {note}")
+        event = ev.Reschedule(batch_id=batch, t0=t0, actor=who.actor, reason=who.reason)
+        results = doing.perform(store, [event], [f"batch {batch}"], dry_run=dry_run)
+    return doing.report(results, shape, did=f"rescheduled to {t0}", dry_run=dry_run)
+
+
+def _steer(db: str | None, batch: int, event: ev.Event, shape: Format, *, did: str, dry_run: bool) -> int:
+    with opened(db) as store:
+        _there(store, batch)
+        results = doing.perform(store, [event], [f"batch {batch}"], dry_run=dry_run)
+    return doing.report(results, shape, did=did, dry_run=dry_run)
+
+
+def _there(store: Store, batch: int) -> None:
+    with store.database.read() as tx:
+        wanted(tx, batches.one, batch, "batch")

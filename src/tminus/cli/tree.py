@@ -1,0 +1,91 @@
+"""The tree of commands: for each its module, the function in it, and the sentence that help shows.
+
+It is a table of texts, so that `tminus --help` loads no command at all. A test holds it against the modules.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One command: the words that call it, where its function is, and one sentence."""
+
+    path: str
+    module: str
+    function: str
+    summary: str
+
+
+GROUPS: Final[dict[str, str]] = {
+    "runbook": "Publish runbooks and look at their versions.",
+    "automation": "Have a runbook's source asked, or not.",
+    "batch": "Make, look at and steer batches.",
+    "member": "Look at, add, remove and edit members.",
+    "gate": "Go/no-go decisions before phases.",
+    "hold": "Everything that waits for a human.",
+    "query": "Ask a runbook's source without following it.",
+}
+
+_ALL: Final = (
+    Command("init", "starting", "init", "Write a runbook, members and functions to begin with."),
+    Command("up", "up", "up", "Run everything in one process; functions run in child processes."),
+    Command("validate", "offline", "validate", "Check runbooks, offline: every error at once, with line and column."),
+    Command("status", "looking", "status", "Open batches, what waits for a human, what falls due within 24 hours."),
+    Command("watch", "watching", "watch", "Follow what happens: a live table, JSON lines when piped."),
+    Command("why", "explaining", "why", "Say why a member, batch, step or gate waits, and what can be done."),
+    Command("find", "looking", "find", "Find a member across all batches."),
+    Command("retry", "operating", "retry", "Try members again from their failed step."),
+    Command("skip", "operating", "skip", "Pass over a step of a member."),
+    Command("mark-done", "operating", "mark_done", "Count a step of a member as done, with outputs."),
+    Command("rollback", "operating", "rollback", "Undo the work of members, newest step first."),
+    Command("pause", "holding", "pause", "Stop sending work: everywhere, for a runbook, a batch or members."),
+    Command("resume", "holding", "resume", "Lift a pause."),
+    Command("approve", "holding", "approve", "Say go at a gate."),
+    Command("reject", "holding", "reject", "Say no-go at a gate; the batch stays held."),
+    Command("template", "publishing", "template", "Print the header of the CSV file that a runbook wants."),
+    Command("doctor", "doctor", "doctor", "Check the database against every promise, and the surroundings."),
+    Command("explain", "meaning", "explain", "Say what a code means and how it is mended."),
+    Command("version", "offline", "version", "Print the version."),
+    Command("runbook publish", "publishing", "publish", "Publish the next version of a runbook."),
+    Command("runbook list", "publishing", "list_runbooks", "List the active runbooks."),
+    Command("runbook get", "publishing", "get_runbook", "Print a version of a runbook."),
+    Command("runbook versions", "publishing", "versions", "List the versions of a runbook."),
+    Command("runbook schema", "offline", "schema", "Print the JSON Schema of runbooks, for editors."),
+    Command("automation enable", "publishing", "enable", "Have the runbook's source asked."),
+    Command("automation disable", "publishing", "disable", "Do not ask the source; live batches go on."),
+    Command("automation status", "publishing", "automation_status", "Show whether and when the source is asked."),
+    Command("batch list", "batches", "list_batches", "List batches."),
+    Command("batch get", "batches", "get_batch", "Show one batch with its data."),
+    Command("batch create", "creating", "create", "Make a batch from a CSV file of members."),
+    Command("batch members", "batches", "list_members", "List the members of a batch."),
+    Command("batch phases", "batches", "list_phases", "List the phases of a batch."),
+    Command("batch steps", "batches", "list_steps", "List the steps of a batch, member by member."),
+    Command("batch events", "batches", "list_events", "Print the history of a batch."),
+    Command("batch advance", "steering", "advance", "Let a batch without T-0 take its next step."),
+    Command("batch cancel", "steering", "cancel", "Stop a batch; members past a one-way step go on."),
+    Command("batch reschedule", "steering", "reschedule", "Give a batch another T-0."),
+    Command("batch add-members", "creating", "add", "The same as `member add`."),
+    Command("batch remove-member", "membership", "remove", "The same as `member remove`."),
+    Command("member get", "membership", "get_member", "Show a member with its data."),
+    Command("member add", "creating", "add", "Add members from a CSV file to a live batch."),
+    Command("member remove", "membership", "remove", "Take members out of a batch; their removal steps run."),
+    Command("member data", "membership", "edit", "Pin values over the source's, or release pins."),
+    Command("gate list", "waiting", "list_gates", "List the gates that wait or were answered."),
+    Command("gate get", "waiting", "get_gate", "Show one gate with its evidence."),
+    Command("gate reopen", "holding", "reopen", "Ask a rejected or expired gate again."),
+    Command("hold list", "waiting", "list_holds", "List what waits for a human."),
+    Command("hold get", "waiting", "get_hold", "Show one hold with its evidence."),
+    Command("hold lift", "holding", "lift", "Lift a hold once you have seen to it."),
+    Command("hold accept", "holding", "accept", "Let the leavers or the move of a hold happen."),
+    Command("hold refuse", "holding", "refuse", "Keep the members that a hold would let leave or move."),
+    Command("query preview", "asking", "preview", "Ask the source once and show its rows; nothing is followed."),
+)
+
+
+def commands() -> dict[str, Command]:
+    """Return the commands by their words; one whose module this installation lacks is left out."""
+    return {one.path: one for one in _ALL if one.module != "up" or find_spec("tminus.cli.up") is not None}
