@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tminus.domain.status import BATCH_OPEN, LANE_OPEN
+from tminus.progression import lanes
 
 if TYPE_CHECKING:
     from tminus.domain.rows import Batch, Execution, Lane
@@ -65,16 +66,59 @@ def refuse_pass(view: View, subject: Subject, row: Execution | None) -> str:
     return refuse_retry(view, subject)
 
 
-def refuse_rollback(subject: Subject, sent: list[Execution]) -> str:
+def sent_after(view: View, subject: Subject, to_phase: str | None) -> list[tuple[Lane, Execution]]:
+    """Return what a rollback to this phase (None: of everything) has to undo, oldest first."""
+    ordered = sorted((ln for ln in subject.lanes if ln.kind == "phase"), key=lanes.place)
+    names = [lane.sequence for lane in ordered]
+    first = names.index(to_phase) + 1 if to_phase in names else 0
+    found = [(lane, row) for lane in ordered[first:] for row in view.steps_of(lane) if row.dispatched_at is not None]
+    return sorted(found, key=lambda pair: pair[1].dispatched_at or "")
+
+
+def undoing(view: View, subject: Subject, sent: list[tuple[Lane, Execution]]) -> tuple[int, list[str]]:
+    """Return the version by which this is undone, and the rollback sequences, newest first, each once."""
+    version = max((lane.runbook_version for lane, _ in sent), default=subject.batch.runbook_version)
+    known = view.runbook(subject.batch, version).rollbacks
+    names = [lanes.step_of(view, lane, row).on_failure for lane, row in reversed(sent)]
+    return version, list(dict.fromkeys(name for name in names if name is not None and name in known))
+
+
+def refuse_rollback(view: View, subject: Subject, to_phase: str | None) -> str:
     """Return why a member may not be rolled back now."""
     member = subject.member
     if member is None or member.status not in {"active", "failed"}:
         return f"the member is {'gone' if member is None else member.status}"
+    if subject.batch.status == "closing":
+        return "the batch is closing"
     if any(lane.kind == "rollback" and lane.status in LANE_OPEN for lane in subject.lanes):
         return "a rollback is open already"
-    if any(row.is_one_way for row in sent):
+    sent = sent_after(view, subject, to_phase)
+    if any(row.is_one_way for _, row in sent):
         return "a one_way step has been sent: there is no way back across it"
-    return "" if sent else "nothing has been sent that could be undone"
+    if not sent:
+        return "nothing has been sent that could be undone"
+    return "" if undoing(view, subject, sent)[1] else "none of the steps that were sent names an on_failure"
+
+
+def refuse_pause(batch: Batch, subject: Subject | None) -> str:
+    """Return why a batch, or (with a subject) a member of it, may not be paused now."""
+    if subject is not None:
+        return refuse_edit(subject)
+    return "" if batch.status in BATCH_OPEN else f"the batch is {batch.status}"
+
+
+def failed_init(view: View, batch: Batch) -> Lane | None:
+    """Return the batch's newest init that has failed."""
+    return next((ln for ln in reversed(_own(view, batch)) if ln.kind == "init" and ln.status == "failed"), None)
+
+
+def refuse_retry_init(view: View, batch: Batch) -> str:
+    """Return why a batch's init may not be tried again now."""
+    if failed_init(view, batch) is None or batch.status not in {"failed", "active", "init_dispatched"}:
+        return "no init has failed"
+    if any(lane.kind == "rollback" and lane.status in LANE_OPEN for lane in _own(view, batch)):
+        return "a rollback is still open"
+    return ""
 
 
 def refuse_leave(subject: Subject) -> str:
@@ -120,25 +164,23 @@ def member_actions(view: View, subject: Subject) -> tuple[Action, ...]:
     failed = next((r for r in rows if r.status in {"failed", "poll_timeout", "rolled_back"}), None)
     current = failed or next((r for r in rows if r.status in {"pending", "dispatched", "polling"}), None)
     passing = refuse_pass(view, subject, current)
-    ended = refuse_edit(subject)
     return (
         Action("retry", refuse_retry(view, subject)),
         Action("skip", passing),
         Action("mark-done", passing),
-        Action("rollback", refuse_rollback(subject, [r for r in rows if r.dispatched_at is not None])),
+        Action("rollback", refuse_rollback(view, subject, None)),
         Action("leave", refuse_leave(subject)),
-        Action("edit-data", ended),
-        Action("pause", ended),
+        Action("edit-data", refuse_edit(subject)),
+        Action("pause", refuse_pause(subject.batch, subject)),
     )
 
 
 def batch_actions(view: View, batch: Batch) -> tuple[Action, ...]:
     """Return what may be done to a batch."""
-    failed_init = any(lane.kind == "init" and lane.status == "failed" for lane in _own(view, batch))
     return (
         Action("advance", refuse_advance(view, batch)),
         Action("cancel", refuse_cancel(batch)),
-        Action("pause", "" if batch.status in BATCH_OPEN else f"the batch is {batch.status}"),
+        Action("pause", refuse_pause(batch, None)),
         Action("reschedule", refuse_reschedule(batch)),
-        Action("retry-init", "" if failed_init else "no init has failed"),
+        Action("retry-init", refuse_retry_init(view, batch)),
     )

@@ -8,6 +8,7 @@ import orjson
 
 from tminus.domain.instant import between_s, plus
 from tminus.progression import course, holds, member, phase
+from tminus.progression.actions import refuse_pause
 from tminus.progression.commands.answering import answer
 from tminus.progression.events import Leaving
 
@@ -20,9 +21,14 @@ if TYPE_CHECKING:
 def on_open(view: View, event: OpenHold) -> None:
     """Pause a scope."""
     batch = None if event.batch_id is None else view.batches.get(event.batch_id)
-    if event.scope in {"batch", "member"} and batch is None:
-        answer(view, event, f"{event.scope} {event.batch_id}", "no such batch")
-        return
+    if event.scope in {"batch", "member"}:
+        subject = view.subjects.get((event.batch_id or 0, event.member_id or 0))
+        why = "no such batch" if batch is None else "no such member" if subject is None else ""
+        if batch is not None and subject is not None:
+            why = refuse_pause(batch, subject if event.scope == "member" else None)
+        if why:
+            answer(view, event, f"{event.scope} {event.member_id or event.batch_id}", why)
+            return
     holds.open_hold(
         view,
         scope=event.scope,

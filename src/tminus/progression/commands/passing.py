@@ -8,7 +8,7 @@ import orjson
 
 from tminus.progression import course, lanes, step
 from tminus.progression import member as members
-from tminus.progression.actions import refuse_edit, refuse_leave, refuse_pass, refuse_rollback
+from tminus.progression.actions import refuse_edit, refuse_leave, refuse_pass, refuse_rollback, sent_after, undoing
 from tminus.progression.closing import cancel_lanes, fail_member
 from tminus.progression.commands.answering import answer
 from tminus.progression.commands.retrying import reopen
@@ -81,16 +81,11 @@ def on_roll_back(view: View, event: RollBack) -> None:
         answer(view, event, f"member {event.member_id}", "no such member")
         return
     subject = view.whole(view.subject(member.batch_id, member.id))
-    sent = _sent_after(view, subject, event.to_phase)
-    why = refuse_rollback(subject, [row for _, row in sent])
-    names = _sequences(view, sent)
-    if not why and not names:
-        why = "none of the steps that were sent names an on_failure"
+    why = refuse_rollback(view, subject, event.to_phase)
     if not why:
-        version = max(lane.runbook_version for lane, _ in sent)
-        runbook = view.runbook(subject.batch, version)
-        names = [name for name in names if name in runbook.rollbacks]
-        steps = [one for name in names for one in runbook.rollbacks[name]]
+        version, names = undoing(view, subject, sent_after(view, subject, event.to_phase))
+        rollbacks = view.runbook(subject.batch, version).rollbacks
+        steps = [one for name in names for one in rollbacks[name]]
         lanes.open_lane(view, subject, "rollback", "\n".join(names), version, steps, lane_round=member.failures + 1)
         if member.status == "active":
             fail_member(view, subject, version, "rolled back by operator")
@@ -98,19 +93,6 @@ def on_roll_back(view: View, event: RollBack) -> None:
             cancel_lanes(view, subject, "rolled back by operator")
         course.advance(view, subject)
     answer(view, event, member.member_key, why, batch_id=member.batch_id)
-
-
-def _sent_after(view: View, subject: Subject, to_phase: str | None) -> list[tuple[Lane, Execution]]:
-    ordered = sorted((ln for ln in subject.lanes if ln.kind == "phase"), key=lanes.place)
-    names = [lane.sequence for lane in ordered]
-    first = names.index(to_phase) + 1 if to_phase in names else 0
-    found = [(lane, row) for lane in ordered[first:] for row in view.steps_of(lane) if row.dispatched_at is not None]
-    return sorted(found, key=lambda pair: pair[1].dispatched_at or "")
-
-
-def _sequences(view: View, sent: list[tuple[Lane, Execution]]) -> list[str]:
-    names = [lanes.step_of(view, lane, row).on_failure for lane, row in reversed(sent)]
-    return list(dict.fromkeys(name for name in names if name is not None))
 
 
 def on_edit_data(view: View, event: EditData) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tminus.progression import course, holds, lanes
-from tminus.progression.actions import refuse_retry
+from tminus.progression.actions import failed_init, refuse_retry, refuse_retry_init
 from tminus.progression.commands.answering import answer
 from tminus.progression.decision import History
 from tminus.progression.member import catch_up, has_opened
@@ -215,17 +215,12 @@ def on_retry_cleanup(view: View, event: RetryCleanup) -> None:
 def on_retry_init(view: View, event: RetryInit) -> None:
     """Try a batch's failed init again; its members follow the batch back."""
     batch = view.batches.get(event.batch_id)
-    failed = None
-    if batch is not None:
-        own = view.subject(batch.id, None)
-        failed = next((ln for ln in reversed(own.lanes) if ln.kind == "init" and ln.status == "failed"), None)
-    if batch is None or failed is None or batch.status not in {"failed", "active", "init_dispatched"}:
-        answer(view, event, f"batch {event.batch_id}", "no init has failed")
+    failed = None if batch is None else failed_init(view, batch)
+    why = "no init has failed" if batch is None else refuse_retry_init(view, batch)
+    if batch is None or failed is None or why:
+        answer(view, event, f"batch {event.batch_id}", why, batch_id=event.batch_id)
         return
     subject = view.whole(view.subject(batch.id, None))
-    if any(lane.kind == "rollback" and lane.status in {"waiting", "running"} for lane in subject.lanes):
-        answer(view, event, f"batch {batch.id}", "a rollback is still open", batch_id=batch.id)
-        return
     if batch.status == "failed":
         batch.round += 1
         batch.outcome = None
