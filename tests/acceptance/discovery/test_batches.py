@@ -124,7 +124,9 @@ def test_new_keys_of_a_finished_batch_raise_one_alert(tmp_path: Path) -> None:
         {"ann": NEAR, "bob": NEAR}, {"ann": NEAR, "bob": NEAR, "cyd": NEAR}, {"ann": NEAR, "cyd": NEAR, "bob": NEAR}
     )
     assert [kind for kind, _ in scene.holds()] == ["move"]
+    scene.told({"ann": NEAR, "bob": (NEAR, "changed"), "cyd": NEAR})
     assert scene.listed("move") == ["bob", "cyd"]
+    assert '"count":2' in str(scene.world.value("SELECT evidence_json FROM holds WHERE is_open"))
     assert scene.members() == {"ann": "done"}
     assert not scene.answer("move", "accept")
     assert scene.answer("move", "lift")

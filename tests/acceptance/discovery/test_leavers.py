@@ -205,6 +205,35 @@ def test_while_a_doubt_stands_further_leavers_are_asked_about(tmp_path: Path) ->
     assert len(scene.listed("leavers")) == 16
 
 
+def test_a_doubt_about_one_batch_is_one_about_the_source(tmp_path: Path) -> None:
+    scene = Scene(tmp_path)
+    later = keys(20, LATER, start=30)
+    scene.told({**keys(30), **later}, {**keys(5), **later})
+    del later["m030"]
+    scene.told({**keys(5), **later})
+    scene.look()
+    assert removed(scene, 2) == []
+    assert "m030" in scene.listed("leavers")
+
+
+def test_an_empty_answer_is_doubtful_whatever_else_is_in_the_batch(tmp_path: Path) -> None:
+    scene = cohort(tmp_path, 1)
+    scene.world.store.join(1, [("zoe", "{}")])
+    scene.told({})
+    scene.look(2)
+    assert (removed(scene), scene.holds()) == ([], [("leavers", "the answer was empty")])
+
+
+def test_whom_a_human_kept_does_not_count_for_the_brake(tmp_path: Path) -> None:
+    scene = cohort(tmp_path, 10)
+    scene.told(without(10, 1, 2, 3))
+    scene.look()
+    assert scene.answer("leavers", "refuse")
+    scene.told(without(10, 1, 2, 3, 4))
+    scene.look()
+    assert (removed(scene), scene.holds()) == (["m004"], [])
+
+
 def test_w02_an_incomplete_answer_proves_no_absence(tmp_path: Path) -> None:
     scene = cohort(tmp_path)
     broken = HEADER + "".join(f"{key},x,{when}\n" for key, when in without(10, 3).items()) + "one cell too few\n"

@@ -188,6 +188,26 @@ def test_whom_an_operator_moved_stays_there(tmp_path: Path) -> None:
     assert homes(scene)["m000"] == LATER
 
 
+def test_whom_an_operator_moved_does_not_move_on_with_the_batch(tmp_path: Path) -> None:
+    scene = Scene(tmp_path)
+    scene.told({"ann": NEAR, "bob": NEAR, "cyd": LATER})
+    scene.world.store.move(scene.world.member_id("ann"), 2, actor="ann")
+    scene.told({"ann": LAST, "bob": NEAR, "cyd": LAST})
+    assert homes(scene) == {"ann": LATER, "bob": NEAR, "cyd": LAST}
+
+
+def test_a_question_that_was_withdrawn_is_no_refusal(tmp_path: Path) -> None:
+    scene = Scene(tmp_path)
+    scene.world.behaviours = {"Switch": fails(is_throttled=True, retry_after_s=900.0)}
+    scene.told(keys(5))
+    scene.until(NEAR)
+    for _ in range(2):
+        scene.told({**keys(5), "m001": LATER})
+        assert scene.listed("move") == ["m001"]
+        scene.told(keys(5))
+        assert scene.holds() == []
+
+
 def test_swapped_members_end_where_the_source_wants_them(tmp_path: Path) -> None:
     scene = Scene(tmp_path)
     scene.told({**keys(2), **keys(2, LATER, start=2)}, {**keys(2, LATER), **keys(2, start=2)})

@@ -265,6 +265,14 @@ def test_what_is_known_is_forgotten_by_a_new_version_and_by_a_switch(tmp_path: P
     assert claimed(scene).question.known is None
 
 
+def test_what_is_known_is_forgotten_also_when_others_have_switched(tmp_path: Path) -> None:
+    scene = Scene(tmp_path)
+    scene.told(keys(3))
+    with scene.world.store.database.write() as tx:
+        tx.run("UPDATE runbook_automation_settings SET enabled_at = ?", (scene.clock.advance(1),))
+    assert claimed(scene).question.known is None
+
+
 def test_what_an_older_version_knew_is_not_believed_after_a_newer_one_wrote(tmp_path: Path) -> None:
     scene = Scene(tmp_path)
     scene.told(keys(3))
