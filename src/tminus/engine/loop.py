@@ -149,10 +149,10 @@ class Loop:
 
     def _room(self) -> list[tuple[str, int]]:
         """Return how many jobs each worker id may claim: what is free, shared out."""
-        free = self.runner.free()
-        if free <= 0 or not self._ids or not self.settings.serves:
+        if not self._ids or not self.settings.serves:
             return []
-        share = max(1, free // len(self._ids))
+        free = max(0, self.runner.free())
+        share = max(1, free // len(self._ids)) if free else 0
         return [(worker_id, min(MOST, share)) for worker_id in self._ids]
 
     def _tick(self) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, get_args
 
-from tminus.domain.instant import LAST
+from tminus.domain.instant import LAST, plus
 from tminus.domain.status import BATCH_OPEN, LANE_OPEN, PHASE_OPEN
 from tminus.progression import dispatch, holds, lanes, step
 from tminus.progression.phrases import clock, hold_code, hold_sentence, since, span
@@ -34,6 +34,7 @@ Code = Literal[
     "due", "advance", "opening", "progress", "closing", "cancelling",
     "ended",
 ]  # fmt: skip
+_PATIENCE_S: Final = 5.0
 CODES: Final[tuple[Code, ...]] = get_args(Code)
 
 
@@ -186,6 +187,9 @@ def _for_room(view: View, row: Execution) -> Reason:
         return Reason("rate" if kind == "rate" else "limit", f"{words} reached: {scope}")
     if queue is not None and queue.waiting_batches - {row.batch_id}:
         return Reason("turn", f"waits for its turn at {row.worker_id}: other batches wait as well", view.now)
+    if row.ready_at is not None and plus(row.ready_at, _PATIENCE_S) < view.now:
+        # Its worker takes what it has room for; what has waited this long is waiting for room.
+        return Reason("window", f"worker queue full: {row.worker_id}")
     return Reason("ready", f"goes out to {row.worker_id} at the next look", view.now)
 
 

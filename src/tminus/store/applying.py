@@ -49,8 +49,14 @@ class Context:
     handover: Handover | None = None
 
     def room(self, worker_id: str) -> int:
-        """Return how many jobs may wait at a worker id: the window, and what this round still claims."""
-        return self.window + (self.handover.claimable(worker_id) if self.handover else 0)
+        """Return how many jobs may be out unclaimed at a worker id.
+
+        Where its worker takes part in this round that is what it claims at the round's end: what it cannot take now
+        stays with the ready executions, where turns are taken anew each time. Elsewhere it is the window.
+        """
+        if self.handover is None or worker_id not in self.handover.asked:
+            return self.window
+        return self.handover.claimable(worker_id)
 
 
 def apply(tx: Tx, happened: Sequence[ev.Event], context: Context, applied: Applied) -> None:

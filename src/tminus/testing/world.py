@@ -131,7 +131,7 @@ class World:
         before = self._changes()
         tick(self.store)
         for worker_id in self.worker_ids():
-            claimed = self.round((), [Asking(worker_id, WORKER, most)])
+            claimed = self.round((), [Asking(worker_id, WORKER, most)] if most else [])
             self.answer([self._call(claim) for claim in claimed])
         return self._changes() - before
 
