@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from tminus.progression import events as ev
-from tminus.store.promises import Ended, Started
+from tminus.store.promises import Ended, Started, Violation
 from tminus.store.store import Asking, Store
 from tminus.testing.simulate import workload
 from tminus.testing.simulate.faults import Door
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 CAPACITY: Final = 3
 BEAT_S: Final = 12.0
+# Ten deliveries, and now and then one more by a worker that hands back what it has.
+MOST_STARTS: Final = 13
 
 
 def attempt_of(job_id: str) -> int:
@@ -45,6 +47,8 @@ class Crew:
         """Hire them."""
         self.simulation = simulation
         self.workers = [Worker(f"worker-{k}") for k in range(WORKERS)]
+        # In some storms whatever begins in the first minutes kills its worker: a job that nobody survives.
+        self.deadly_until_s = simulation.chance.pick((0.0, 0.0, 0.0, 700.0), "deadly") if simulation.is_storm else 0.0
         self.capacity = simulation.chance.pick((1, 1, 2, 3), "hands") if simulation.is_storm else CAPACITY
 
     def kill(self, number: int) -> None:
@@ -73,7 +77,7 @@ class Crew:
 
     def _start(self, worker: Worker, claim: Claim) -> None:
         sim = self.simulation
-        outcome = workload.outcome(sim.chance, sim.spec, claim.function, claim.job_id)
+        outcome = workload.outcome(sim.chance, sim.spec, claim.function, claim.job_id, is_storm=sim.is_storm)
         if sim.calm and outcome.complete is False:
             outcome = workload.Outcome(outcome.seconds, None, '{"complete": true}', complete=True)
         life = worker.life
@@ -81,10 +85,22 @@ class Crew:
         sim.logs.started.append(
             Started(claim.job_id, claim.execution_id, attempt_of(claim.job_id), sim.moves, sim.clock())
         )
+        if sim.now_s < self.deadly_until_s:
+            self._die(worker, claim)
+            return
         beats = int(outcome.seconds // BEAT_S)
         for k in range(1, min(beats, 25) + 1):
             sim.at(sim.now_s + k * BEAT_S, lambda: self._beat(worker, life, claim))
         sim.at(sim.now_s + outcome.seconds, lambda: self._end(worker, life, claim, outcome))
+
+    def _die(self, worker: Worker, claim: Claim) -> None:
+        """Let a job take its worker along; nobody is asked to die of it more often than promised."""
+        sim = self.simulation
+        worker.life += 1
+        worker.jobs.clear()
+        times = sum(line.job_id == claim.job_id for line in sim.logs.started)
+        if times > MOST_STARTS:
+            sim.violations.append(Violation("P07", f"{claim.job_id} was begun {times} times"))
 
     def _beat(self, worker: Worker, life: int, claim: Claim) -> None:
         if worker.life == life and claim.job_id in worker.jobs:

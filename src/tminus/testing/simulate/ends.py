@@ -26,14 +26,9 @@ def check_ends(
     ask: Ask, spec: Spec, before: Sight, after: Sight, moves: Sequence[Move], now: Instant
 ) -> list[Violation]:
     """Judge what the moves of one act have brought with them."""
-    found = [
-        *_steps(ask, spec, moves),
-        *_no_way_back(ask, moves),
-        *_asked(ask, moves),
-        *_gates(ask, moves),
-        *_leavers(before, moves, now),
-    ]
-    found += [*_versions(ask, before, after, now), *_brakes(spec, after)]
+    found = [*_steps(ask, spec, moves), *_asked(ask, spec, moves), *_gates(ask, moves), *_told_by_whom(ask, moves)]
+    found += [*_no_way_back(ask, moves), *_leavers(before, moves, now), *_versions(ask, before, after, now)]
+    found += [*_brakes(spec, after), *_advanced(before, after), *_rows(ask)]
     if not any(move.actor for move in moves):
         found += _rings(ask, before, after)
     return found
@@ -65,18 +60,72 @@ def _steps(ask: Ask, spec: Spec, moves: Sequence[Move]) -> Iterator[Violation]:
                 yield Violation("P02", f"execution {row.id} succeeded, and its output {name} was not kept")
 
 
-def _asked(ask: Ask, moves: Sequence[Move]) -> Iterator[Violation]:
-    """Check that a human is asked where clean-up was not clean, and told where it is over."""
+_ROWS: Final = (
+    ("P05", "execution {} was throttled for more than an hour", "SELECT id FROM executions WHERE throttled_sec > 3600"),
+    ("P16", "execution {} succeeded with an answer that says it is not complete", """SELECT id FROM executions
+      WHERE status = 'succeeded' AND result_json LIKE '%"complete": false%'"""),
+    ("P14", "lane {} runs again what the member had passed before it moved", """SELECT l.id FROM lanes l
+      JOIN batch_members h ON h.id = l.member_id JOIN lanes o ON o.member_id = h.inherits_from AND o.kind = 'phase'
+        AND o.sequence = l.sequence AND o.status = 'succeeded'
+      WHERE l.kind = 'phase' AND NOT l.is_inherited"""),
+    ("P10", "batch {} has ended before its finish steps", """SELECT l.batch_id FROM lanes l
+      JOIN batches b ON b.id = l.batch_id WHERE l.kind = 'finish' AND l.status IN ('waiting', 'running')
+        AND b.status = 'completed'"""),
+)  # fmt: skip
+
+
+def _rows(ask: Ask) -> Iterator[Violation]:
+    """Check what may never stand in the rows of a simulation's workload."""
+    for promise, words, sql in _ROWS:
+        for (row_id,) in ask(sql):
+            yield Violation(promise, words.format(row_id))
+
+
+def _advanced(before: Sight, after: Sight) -> Iterator[Violation]:
+    """Check that a batch without T-0 is advanced only when the phase before has ended."""
+    for phase in after.phases.values():
+        known, batch = before.phases.get(phase.id), after.batches[phase.batch_id]
+        if known is None or known.due_at is not None or phase.due_at is None or batch.batch_start_time is not None:
+            continue
+        for other in after.phases.values():
+            was = before.phases.get(other.id)
+            same = other.batch_id == batch.id and other.runbook_version == phase.runbook_version
+            if same and was is not None and was.status == other.status == "dispatched":
+                yield Violation("P04", f"phase {phase.id} was let go while phase {other.id} had not ended")
+
+
+def _asked(ask: Ask, spec: Spec, moves: Sequence[Move]) -> Iterator[Violation]:
+    """Check that a human is asked where something was not clean, and that a failed member's hook runs."""
     for move in moves:
+        if spec.hooks and move.entity == "member" and move.to_status == "failed":
+            sql = f"""SELECT m.failures FROM batch_members m WHERE m.id = {move.entity_id} AND m.failures >
+              (SELECT count(*) FROM lanes l WHERE l.member_id = m.id AND l.kind = 'member_failed')"""
+            if ask(sql):
+                yield Violation("P12", f"member {move.entity_id} failed, and its hook was not opened")
         if move.entity != "lane" or move.to_status != "failed":
             continue
         kind = ask(f"SELECT kind FROM lanes WHERE id = {move.entity_id}")[0][0]
+        if kind == "init":
+            sql = f"""SELECT 1 FROM batches b WHERE b.id = {move.batch_id} AND b.status = 'active' AND NOT EXISTS
+              (SELECT 1 FROM holds h WHERE h.batch_id = b.id AND h.kind = 'rerun_init' AND h.is_open)"""
+            if ask(sql):
+                yield Violation("P04", f"init lane {move.entity_id} failed, and the live batch is not held")
         if kind not in {"rollback", "removal"}:
             continue
         mine = "member_id IS NULL" if move.member_id is None else f"member_id = {move.member_id}"
         sql = f"SELECT 1 FROM holds WHERE batch_id = {move.batch_id} AND {mine} AND kind = '{kind}'"
         if not ask(sql):
             yield Violation("P12", f"{kind} lane {move.entity_id} is not clean, and nobody is asked")
+
+
+def _told_by_whom(ask: Ask, moves: Sequence[Move]) -> Iterator[Violation]:
+    """Check that a worker's word is recorded with the job that it was given for."""
+    ids = ", ".join(str(move.entity_id) for move in moves if move.entity == "execution" and move.actor is None)
+    sql = f"""SELECT a.job_id FROM attempt_rows a JOIN executions e ON e.id = a.execution_id
+      JOIN batches b ON b.id = e.batch_id WHERE a.execution_id IN ({ids}) AND a.delivery IS NULL
+      AND a.outcome IN ('succeeded', 'failed', 'throttled') AND b.status <> 'cancelled' AND NOT b.is_cancelling"""
+    for (job_id,) in ask(sql):
+        yield Violation("P02", f"nobody knows who ended job {job_id}, and when it was claimed")
 
 
 def _no_way_back(ask: Ask, moves: Sequence[Move]) -> Iterator[Violation]:

@@ -61,6 +61,7 @@ class Work(NamedTuple):
     is_forced: int
     ring: int
     deadline_at: str | None
+    ready_at: str | None
 
 
 class Move(NamedTuple):
@@ -82,7 +83,7 @@ _JOBS: Final = f"SELECT {', '.join(Job._fields)} FROM messages WHERE topic = 'wo
 _MOVES: Final = f"SELECT {', '.join(Move._fields)} FROM events WHERE id > {{}} ORDER BY id"
 _WORK: Final = """SELECT e.id, e.status, e.step_name, e.retry_count, e.max_retries, e.retry_after, e.poll_due_at,
   e.error_type, e.is_one_way, l.id, l.kind, l.sequence, l.member_id, l.phase_id, l.batch_id, l.is_forced, l.ring,
-  l.deadline_at FROM executions e JOIN lanes l ON l.id = e.lane_id"""
+  l.deadline_at, e.ready_at FROM executions e JOIN lanes l ON l.id = e.lane_id"""
 
 
 def named(make: type[T], rows: Iterable[tuple[Value, ...]]) -> list[T]:

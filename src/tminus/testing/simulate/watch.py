@@ -64,6 +64,8 @@ class Watch:
         for job in after.jobs.values():
             self._job(job, rows, after, standing, now)
         self._claimed_in_order(after)
+        self._sent_in_order(after, moves, rows, now)
+        self._none_taken_away(after)
         self._window_kept(after, standing, rows)
         self.found += check_ends(self.ask, self.spec, before, after, moves, now)
         self.before = after
@@ -158,6 +160,8 @@ class Watch:
         row, known = rows.get(job.id), self.before.jobs.get(job.id)
         if row is None:
             return
+        if job.is_poll and job.delivery > 1:
+            self._add("P16", f"{job.message_id} was given out again: a lost poll is asked anew")
         if known is None or known.message_id != job.message_id:
             polling = self.before.work.get(job.id)
             if job.is_poll and polling is not None and (polling.poll_due_at is None or polling.poll_due_at > now):
@@ -195,6 +199,32 @@ class Watch:
             known = before.get(job.id)
             if job.claimed_by is not None and job.priority > first and (known is None or known.claimed_by is None):
                 self._add("P03", f"{job.message_id} was claimed while a job of priority {first} waited")
+
+    def _sent_in_order(self, after: Sight, moves: list[Move], rows: dict[int, Work], now: Instant) -> None:
+        """Check that nothing new is started while what cleans up is ready and gets no room."""
+        known = self.before.work
+        left = [
+            row.id
+            for row in after.work.values()
+            if row.kind not in _BOUND and row.status == "pending" and row.ready_at is not None and row.ready_at <= now
+            and row.id in known and (known[row.id].status, known[row.id].ready_at) == ("pending", row.ready_at)
+        ]  # fmt: skip
+        for move in moves if left else ():
+            row = rows.get(move.entity_id) if move.entity == "execution" else None
+            if row is not None and row.kind in _BOUND and move.to_status == "dispatched":
+                self._add("P03", f"execution {row.id} was sent while {left}, which clean up, were ready")
+
+    def _none_taken_away(self, after: Sight) -> None:
+        """Check that no job is taken back from the worker that holds it."""
+        for job in self.before.jobs.values():
+            row = after.work.get(job.id)
+            if (
+                job.claimed_by is not None
+                and job.id not in after.jobs
+                and row is not None
+                and row.status == "dispatched"
+            ):
+                self._add("P05", f"{job.message_id} was taken away from {job.claimed_by}, who still works on it")
 
     def _window_kept(self, after: Sight, standing: list[Hold], rows: dict[int, Work]) -> None:
         new = [job for job in after.jobs.values() if job.id not in self.before.jobs and job.claimed_by is None]

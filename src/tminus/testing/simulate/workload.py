@@ -147,9 +147,12 @@ class Outcome:
     complete: bool | None = None
 
 
-def outcome(chance: Chance, spec: Spec, function: str, job_id: str) -> Outcome:
+def outcome(chance: Chance, spec: Spec, function: str, job_id: str, *, is_storm: bool = False) -> Outcome:
     """Draw what this sending of a function does; a redelivery of the same job does the same."""
     rng = chance.of("work", job_id)
+    if is_storm and chance.unit("busy", function) < 0.06:
+        # Whatever stands behind this function is overloaded, and stays so.
+        return Outcome(1.0, WorkError("slow down", "Throttled", is_throttled=True, retry_after_s=900.0), None)
     seconds = rng.choice((0.1, 0.5, 2.0, 2.0, 10.0, 50.0, 300.0))
     roll = rng.random()
     aside = function.startswith(("undo", "on_"))
