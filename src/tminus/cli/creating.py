@@ -10,7 +10,6 @@ from tminus.cli.exits import Exit
 from tminus.cli.options import Actor, BatchId, Db, DryRun, Format, Remark, RunbookName
 from tminus.cli.publishing import active
 from tminus.cli.session import acting, opened, pairs, trying, wanted
-from tminus.domain.errors import TminusError
 from tminus.runbook.model import Runbook
 from tminus.runbook.zones import local_time
 from tminus.sources.manual import MemberFile, read_member_file
@@ -72,20 +71,15 @@ def create(
 
 
 def _members(file: Path, book: Runbook) -> MemberFile:
+    """Read the file; all of its problems are told, and one of them refuses it."""
     found = read_member_file(file, book.data_source, timezone=book.timezone)
-    for problem in found.problems:
-        telling.say(str(problem))
-    if found.problem_count > len(found.problems):
-        telling.say(f"and {found.problem_count - len(found.problems):,} more")
-    if found.problems:
-        first = found.problems[0]
-        count = "1 problem" if found.problem_count == 1 else f"{found.problem_count:,} problems"
-        raise TminusError(
-            first.code if found.problem_count == 1 else "E350",
-            f"{count}, nothing was taken: {first.message}",
-            place=first.place,
-            hint=first.hint or "correct the file and hand it in again",
-        )
+    if found.problem_count > 1:
+        for problem in found.problems:
+            telling.say(str(problem))
+        if found.problem_count > len(found.problems):
+            telling.say(f"and {found.problem_count - len(found.problems):,} more")
+    if not found.ok:
+        raise found.error()
     for note in found.notes:
         telling.say(f"note: {note}")
     return found
