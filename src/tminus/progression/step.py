@@ -129,7 +129,7 @@ def finish(  # noqa: PLR0913, PLR0917 - a step ends with a result, its polling w
 ) -> None:
     """Mark an execution succeeded and keep its outputs."""
     row.completed_at = view.now
-    row.poll_due_at = None
+    row.poll_due_at = row.error_message = row.error_type = None
     view.move_execution(row, "succeeded", cause, lane.member_id)
     view.decision.results[row.id] = result_json
     step = lanes.step_of(view, lane, row)

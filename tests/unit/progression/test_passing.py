@@ -34,6 +34,8 @@ from tminus.progression import events as ev
 from tminus.testing.world import DAY, World, fails, ok, silent
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tminus.testing.world import Behaviour
 
 ABC: Final = book(phase("prepare", step("a"), step("b"), step("c"), offset="T-1h"), phase("care", offset="T+1d"))
@@ -62,6 +64,13 @@ def test_a_failed_step_is_marked_done_with_outputs() -> None:
     assert world.calls[-1].params == {"id": 7}
     assert outcomes(world) == ["failed", "marked_done"]
     assert world.batch_status() == "completed"
+
+
+@pytest.mark.parametrize("how", [skip, mark_done])
+def test_what_was_passed_has_no_error_any_more(how: Callable[[World, str], str]) -> None:
+    world = play(ABC, b=fails())
+    how(world, "b")
+    assert (execution(world, "b", "error"), execution(world, "b", "type")) == (None, None)
 
 
 @pytest.mark.parametrize("how", ["skip", "mark"])

@@ -167,7 +167,7 @@ def test_with_a_function_of_its_own_a_failed_poll_is_asked_again_without_a_new_s
     assert calls(world) == "a look look"
     world.pass_time(60)
     assert calls(world) == "a look look look b"
-    assert execution(world, "a", "attempt") == 0
+    assert (execution(world, "a", "attempt"), execution(world, "a", "error")) == (0, None)
 
 
 def test_with_a_function_of_its_own_retries_end_as_well() -> None:

@@ -310,6 +310,17 @@ def test_the_steps_that_follow_may_be_fewer_or_more(names: list[str], called: st
     assert not world.refused
 
 
+def test_the_history_tells_what_was_replaced_from_what_is_new() -> None:
+    world = after_a_move(book(phase("prepare", *(step(name) for name in ("make", "check", "a", "b")), offset="T-1h")))
+    retry(world)
+    sql = "SELECT detail FROM events WHERE entity = 'execution' AND from_status IS NULL AND actor = 'ops' ORDER BY id"
+    assert [text for (text,) in world.rows(sql)] == [
+        "replaces execution 2 (failed)",
+        "replaces execution 3 (cancelled)",
+        "new in version 2",
+    ]
+
+
 def test_a_late_result_of_what_was_replaced_finds_no_execution() -> None:
     world = after_a_move()
     retry(world)

@@ -57,6 +57,7 @@ def _find(view: View, subject: Subject, name: str) -> tuple[Lane | None, Executi
 
 def _pass(view: View, subject: Subject, lane: Lane, row: Execution, event: PassStep) -> None:
     row.ready_at = row.retry_after = row.poll_due_at = None
+    row.error_message = row.error_type = None
     row.completed_at = view.now
     if event.done:
         view.move_execution(row, "succeeded", "marked done", lane.member_id, event.reason)

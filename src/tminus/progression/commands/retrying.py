@@ -165,7 +165,7 @@ def replace(view: View, lane: Lane, row: Execution, step: Step, version: int) ->
             0,
             "retry",
             view.actor,
-            f"replaces execution {row.id} ({row.status})",
+            f"replaces execution {row.id} ({row.status})" if row.id > 0 else f"new in version {version}",
         )
     )
     return fresh
