@@ -14,7 +14,7 @@ from tminus.domain.instant import plus
 from tminus.progression import events as ev
 from tminus.progression.holds import open_hold
 from tminus.store import runbooks
-from tminus.store.applying import Applied, Context, apply
+from tminus.store.applying import Context
 from tminus.store.loading import load
 from tminus.store.writing import write
 from tminus.testing.world import Says, World
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tminus.db.connection import Tx
-    from tminus.domain.instant import Instant
     from tminus.domain.rows import Lane
     from tminus.domain.status import HoldKind, HoldScope
     from tminus.progression.decision import Reply
@@ -260,11 +259,6 @@ def execution(world: World, name: str, column: str, key: str = "ann") -> object:
     return orjson.loads(str(world.value(sql, name, world.member_id(key))))[column]
 
 
-def after(world: World, seconds: float) -> Instant:
-    """Return the instant so many seconds from now."""
-    return plus(world.clock.now, seconds)
-
-
 def late(world: World, call: Call, says: Says) -> None:
     """Let a worker that had kept silent answer after all."""
     world.round([world.result(call, says)])
@@ -300,9 +294,3 @@ def lane_of(subject: Subject, kind: str, sequence: str | None = None) -> Lane:
     """Return the newest lane of a kind (and, of a phase)."""
     found = [lane for lane in subject.lanes if lane.kind == kind and sequence in {None, lane.sequence}]
     return max(found, key=lambda lane: lane.id)
-
-
-def decide_alone(world: World, event: ev.Event) -> None:
-    """Apply one event outside of a round, so that what it raises is seen."""
-    with world.store.database.write() as tx:
-        apply(tx, [event], _context(world, tx), Applied())
