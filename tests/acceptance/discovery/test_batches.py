@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from tests.acceptance.discovery.stage import LATER, NEAR, Scene, book, keys
+from tests.acceptance.discovery.stage import INTERVAL_S, LATER, NEAR, Scene, book, keys
 from tminus.progression import events as ev
 from tminus.store.cohort import NewBatch
 from tminus.testing.world import fails, ok
@@ -217,6 +218,29 @@ def test_many_rows_are_taken_in_chunks(tmp_path: Path) -> None:
     scene.told({**keys(4_500), **keys(250, start=4_500)})
     assert scene.world.value("SELECT members_active FROM batches") == 4_750
     assert scene.violations() == []
+
+
+def test_joiners_of_an_open_batch_come_a_hundred_at_a_time(tmp_path: Path) -> None:
+    scene = Scene(tmp_path)
+    scene.told(keys(1))
+    scene.say(keys(251))
+    scene.clock.advance(INTERVAL_S)
+    asked = scene.store.claim(scene.store.due_runbooks(scene.clock.now)[0], scene.clock.now)
+    assert asked is not None
+    steps = scene.store.take(asked, scene.open_source(asked.question.data_source).ask(asked.question))
+    sizes = [1, *(int(scene.world.value("SELECT members_active FROM batches") or 0) for _ in steps)]
+    assert (max(after - before for before, after in pairwise(sizes)), sizes[-1]) == (100, 251)
+
+
+def test_a_batch_that_is_being_cancelled_takes_nobody(tmp_path: Path) -> None:
+    scene = Scene(tmp_path, book().replace("function: Make,", "function: Make, one_way: true,"))
+    scene.told({"ann": NEAR})
+    scene.until("2026-01-10 12:00")
+    scene.world.command(ev.CancelBatch(actor="ann", reason="not so", batch_id=1))
+    scene.world.run()
+    assert scene.world.rows("SELECT status, is_cancelling FROM batches") == [("active", 1)]
+    scene.told({"ann": NEAR, "bob": NEAR})
+    assert (scene.members(), scene.listed("move")) == ({"ann": "active"}, ["bob"])
 
 
 def test_the_view_shows_what_the_source_last_said(tmp_path: Path) -> None:

@@ -39,6 +39,21 @@ class Slow:
         return self.source.ask(question)
 
 
+class Keeping:
+    """A source that remembers its answers."""
+
+    def __init__(self, source: Source) -> None:
+        """Stand before this source."""
+        self.source = source
+        self.given: list[Answer] = []
+
+    def ask(self, question: Question) -> Answer | Unchanged:
+        reply = self.source.ask(question)
+        assert isinstance(reply, Answer)
+        self.given.append(reply)
+        return reply
+
+
 class Broken:
     """A source that breaks its contract."""
 
@@ -75,6 +90,29 @@ def test_switched_off_the_source_is_not_asked_and_live_batches_go_on(tmp_path: P
     assert (scene.questions, scene.members()) == (1, {"m000": "done", "m001": "done"})
     actions = "SELECT action FROM audit WHERE action LIKE '%Automation' ORDER BY id"
     assert [str(a) for (a,) in scene.world.rows(actions)] == ["EnableAutomation", "DisableAutomation"]
+
+
+def test_switching_on_asks_at_once(tmp_path: Path) -> None:
+    scene = Scene(tmp_path)
+    scene.told(keys(1))
+    scene.switch(on=True)
+    scene.take_all()
+    assert scene.questions == 2
+
+
+def test_an_answer_that_cannot_be_written_is_that_runbooks_failure_and_is_closed(tmp_path: Path) -> None:
+    scene = Scene(tmp_path)
+    source = Keeping(scene.open_source(DataSource(type="csv", primary_key="Key")))
+    scene.discovery = Discovery(scene.store, lambda _source: source)
+    with scene.world.store.database.write() as tx:
+        tx.run("CREATE TRIGGER no_rows BEFORE INSERT ON source_rows BEGIN SELECT RAISE(ABORT, 'no'); END")
+    scene.told(keys(3))
+    assert "E508" in str(scene.error())
+    with scene.world.store.database.write() as tx:
+        tx.run("DROP TRIGGER no_rows")
+    scene.look()
+    assert (scene.error(), len(scene.members())) == (None, 3)
+    assert [len(answer.rows) for answer in source.given] == [0, 0]
 
 
 def test_the_source_is_asked_once_an_interval(tmp_path: Path) -> None:
@@ -295,22 +333,12 @@ def claimed(scene: Scene) -> Asked:
 def test_closing_while_a_source_works_closes_its_answer(tmp_path: Path) -> None:
     scene = Scene(tmp_path)
     scene.say(keys(3))
-    slow = Slow(scene.open_source(DataSource(type="csv", primary_key="Key")))
-    given: list[Answer] = []
-    ask = slow.source.ask
-
-    class Keeping:
-        def ask(self, question: Question) -> Answer | Unchanged:
-            reply = ask(question)
-            assert isinstance(reply, Answer)
-            given.append(reply)
-            return reply
-
-    slow.source = Keeping()
+    keeping = Keeping(scene.open_source(DataSource(type="csv", primary_key="Key")))
+    slow = Slow(keeping)
     discovery = Discovery(scene.store, lambda _source: slow)
     discovery.tick(scene.clock.now)
     until(lambda: slow.asked == 1)
     discovery.close()
     slow.go.set()
-    until(lambda: bool(given) and len(given[0].rows) == 0)
+    until(lambda: bool(keeping.given) and len(keeping.given[0].rows) == 0)
     assert scene.world.value("SELECT count(*) FROM source_rows") == 0
