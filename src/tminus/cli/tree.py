@@ -6,7 +6,6 @@ It is a table of texts, so that `tminus --help` loads no command at all. A test 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib.util import find_spec
 from typing import Final
 
 
@@ -32,7 +31,7 @@ GROUPS: Final[dict[str, str]] = {
 
 _ALL: Final = (
     Command("init", "starting", "init", "Write a runbook, members and functions to begin with."),
-    Command("up", "up", "up", "Run everything in one process; functions run in child processes."),
+    Command("up", "serving", "up", "Run everything in one process; functions run in child processes."),
     Command("validate", "offline", "validate", "Check runbooks, offline: every error at once, with line and column."),
     Command("status", "looking", "status", "Open batches, what waits for a human, what falls due within 24 hours."),
     Command("watch", "watching", "watch", "Follow what happens: a live table, JSON lines when piped."),
@@ -87,5 +86,5 @@ _ALL: Final = (
 
 
 def commands() -> dict[str, Command]:
-    """Return the commands by their words; one whose module this installation lacks is left out."""
-    return {one.path: one for one in _ALL if one.module != "up" or find_spec("tminus.cli.up") is not None}
+    """Return the commands by their words."""
+    return {one.path: one for one in _ALL}

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from tminus.domain.rows import Execution, Lane
     from tminus.progression.view import Subject, View
+    from tminus.runbook.model import Step
 
 SENT = "sent"
 QUEUED = "queued"
@@ -31,18 +32,29 @@ SKIPPED = "skipped"
 UNRESOLVED = "unresolved"
 
 
-def scope_of(view: View, subject: Subject, lane: Lane, row: Execution) -> Scope:
-    """Return the names a step can see, in the order in which they win."""
+def scope_of(view: View, subject: Subject, lane: Lane, row: Execution, step: Step | None = None) -> Scope:
+    """Return the names a step can see, in the order in which they win.
+
+    With `step` given, the specials are left out where none of its templates names one: most never do.
+    """
     batch, member = subject.batch, subject.member
-    layers: list[Mapping[str, object]] = []
+    texts = [batch.outputs_json, batch.data_json]
     if member is not None and lane.kind not in {"init", "finish"}:
-        layers += [
-            _object(member.pinned_json),
-            _object(member.worker_data_json),
-            _object(member.data_json),
-        ]
-    layers += [_object(batch.outputs_json), _object(batch.data_json)]
-    specials: dict[str, object] = {
+        texts = [member.pinned_json, member.worker_data_json, member.data_json, *texts]
+    layers: list[Mapping[str, object]] = [orjson.loads(text) for text in texts if text != "{}"]
+    if step is None or _names_special(step):
+        layers.append(_specials(view, subject, lane, row))
+    return Scope(layers)
+
+
+def _names_special(step: Step) -> bool:
+    names = (*step.params.names, *step.function.names, *(step.when.names if step.when else ()))
+    return any(name[:1] == "_" for name in names)
+
+
+def _specials(view: View, subject: Subject, lane: Lane, row: Execution) -> dict[str, object]:
+    batch, member = subject.batch, subject.member
+    found: dict[str, object] = {
         "_batch_id": batch.id,
         "_batch_start_time": batch.batch_start_time or batch.advanced_at or view.now,
         "_runbook": batch.runbook_name,
@@ -52,15 +64,10 @@ def scope_of(view: View, subject: Subject, lane: Lane, row: Execution) -> Scope:
         "_attempt": row.attempt + (row.dispatched_at is not None),
     }
     if member is not None:
-        specials["_member_key"] = member.member_key
+        found["_member_key"] = member.member_key
     if lane.context_json:
-        specials.update(_object(lane.context_json))
-    layers.append(specials)
-    return Scope(layers)
-
-
-def _object(text: str) -> Mapping[str, object]:
-    return {} if text == "{}" else orjson.loads(text)
+        found.update(orjson.loads(lane.context_json))
+    return found
 
 
 def may_dispatch(view: View, subject: Subject, lane: Lane) -> bool:
@@ -95,18 +102,18 @@ def offer(view: View, subject: Subject, lane: Lane, row: Execution, *, chosen: b
     step = step_of(view, lane, row)
     scope = None
     if step.when is not None:
-        scope = scope_of(view, subject, lane, row)
+        scope = scope_of(view, subject, lane, row, step)
         if not step.when.holds(scope):
             return SKIPPED, "when"
     try:
         if step.params.names or not step.function.constant:
-            scope = scope or scope_of(view, subject, lane, row)
+            scope = scope or scope_of(view, subject, lane, row, step)
             params, function = step.params.render(scope), step.function.text(scope)
         else:
             params, function = step.params.render(_EMPTY), step.function.source
     except Unresolved as error:
         return _unresolved(view, subject, lane, row, error)
-    reason = view.rooms.take(row.worker_id, function, row.batch_id, row.priority, chosen=chosen)
+    reason = view.rooms.take(row.worker_id, function)
     if reason is not None:
         return _queue(view, row, reason)
     row.function_name = function
@@ -189,7 +196,9 @@ def send_poll(view: View, subject: Subject, lane: Lane, row: Execution) -> str |
     function = row.function_name
     if step.poll is not None and step.poll.function is not None:
         function = step.poll.function.text(scope_of(view, subject, lane, row))
-    reason = view.rooms.take(row.worker_id, function, row.batch_id, row.priority, chosen=True)
+    if view.rooms.is_full(row.worker_id, row.batch_id, row.priority, chosen=True):
+        return QUEUE_FULL
+    reason = view.rooms.take(row.worker_id, function)
     if reason is not None:
         return reason
     row.poll_count += 1

@@ -41,11 +41,17 @@ def definition(runbook: Runbook, lane: Lane) -> tuple[Step, ...]:
 
 def step_of(view: View, lane: Lane, row: Execution) -> Step:
     """Return the definition that an execution runs: that of its own version, found by name."""
-    runbook = view.runbook(view.batches[lane.batch_id], row.runbook_version)
-    steps = definition(runbook, lane)
-    if row.step_index < len(steps) and steps[row.step_index].name == row.step_name:
-        return steps[row.step_index]
-    return next(step for step in steps if step.name == row.step_name)
+    key = (lane.batch_id, row.runbook_version, lane.kind, lane.sequence, row.step_index, row.step_name)
+    known = view.definitions.get(key)
+    if known is None:
+        runbook = view.runbook(view.batches[lane.batch_id], row.runbook_version)
+        steps = definition(runbook, lane)
+        if row.step_index < len(steps) and steps[row.step_index].name == row.step_name:
+            known = steps[row.step_index]
+        else:
+            known = next(step for step in steps if step.name == row.step_name)
+        view.definitions[key] = known
+    return known
 
 
 def make_execution(lane: Lane, step: Step, index: int, row_id: int) -> Execution:

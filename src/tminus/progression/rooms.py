@@ -40,7 +40,10 @@ class Rooms:
     taken: dict[str, int] = field(default_factory=dict[str, int])
 
     def is_full(self, worker_id: str, batch_id: int, priority: int, *, chosen: bool) -> bool:
-        """Tell whether there is no place at a worker id, whatever the function: the look before any rendering."""
+        """Tell whether there is no place at a worker id, whatever the function: the look before any rendering.
+
+        `chosen` says that the dispatcher picked this one, so that nobody is overtaken.
+        """
         queue = self.queues.get(worker_id)
         if queue is None:
             return False
@@ -48,13 +51,11 @@ class Rooms:
             return True
         return not chosen and bool(queue.waiting_batches) and not self._first(queue, batch_id, priority)
 
-    def take(self, worker_id: str, function: str, batch_id: int, priority: int, *, chosen: bool) -> str | None:
-        """Take a place, or return the reason why there is none. `chosen` says that the dispatcher picked this one."""
+    def take(self, worker_id: str, function: str) -> str | None:
+        """Take a place that `is_full` has found, or return which limit leaves none."""
         queue = self.queues.get(worker_id)
         if queue is None:
             queue = self.queues[worker_id] = Queue()
-        if self.is_full(worker_id, batch_id, priority, chosen=chosen):
-            return QUEUE_FULL
         if self.limits:
             reason = self.short(worker_id, function)
             if reason is not None:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     )
     from tminus.progression.rooms import Rooms
     from tminus.progression.tables import Who
-    from tminus.runbook.model import Runbook
+    from tminus.runbook.model import Runbook, Step
 
 
 @dataclass(slots=True)
@@ -61,6 +61,7 @@ class View(Ledger):
         "_books",
         "batches",
         "book",
+        "definitions",
         "executions",
         "facts",
         "holds",
@@ -84,6 +85,7 @@ class View(Ledger):
         self.now = now
         self.book = book
         self._books: dict[tuple[str, int], Runbook] = {}
+        self.definitions: dict[tuple[int, int, str, str, int, str], Step] = {}
         self.rooms = rooms
         self.batches: dict[int, Batch] = {}
         self.phases: dict[int, PhaseRow] = {}

@@ -40,13 +40,12 @@ class Handover:
 
     def claimable(self, worker_id: str) -> int:
         """Return how many jobs will still leave the queue of a worker id in this round."""
-        known = self.room.get(worker_id)
-        return self.asked.get(worker_id, 0) if known is None else known[1]
+        return self.asked.get(worker_id, 0)
 
-    def left(self, worker_id: str, most: int) -> int:
+    def left(self, worker_id: str, worker: str, most: int) -> int:
         """Return how much of a worker's room is still free for a claim of the ordinary kind."""
         known = self.room.get(worker_id)
-        return most if known is None else known[1]
+        return known[1] if known is not None and known[0] == worker else most
 
     def take(self, job: Job, body: str) -> tuple[Value, ...]:
         """Return claimer, claim time, lease and timeout for a job's row; all None when it must wait."""
@@ -55,6 +54,7 @@ class Handover:
         if free <= 0:
             return UNCLAIMED
         self.room[row.worker_id] = (worker, free - 1)
+        self.asked[row.worker_id] -= 1
         timeout_at = self._end(row.timeout_sec)
         self.claims.append(
             Claim(

@@ -17,7 +17,7 @@ from tminus.db.migrate import migrate
 from tminus.domain.errors import TminusError
 from tminus.progression.rooms import WINDOW
 from tminus.progression.view import NeedsWholeError
-from tminus.store import claims, cohort, opening, runbooks, standing, sweeps, turns
+from tminus.store import claims, cohort, collection, opening, runbooks, standing, sweeps, turns
 from tminus.store.applying import Applied, Context, apply
 from tminus.store.handover import Handover
 from tminus.store.writing import StaleRowError
@@ -54,6 +54,12 @@ class Round:
     refused: list[tuple[Event, Exception]] = field(default_factory=list["tuple[Event, Exception]"])
     handled: int = 0
     sent: int = 0
+
+    def add(self, part: Round) -> None:
+        """Count what another transaction of the same round did."""
+        self.replies += part.replies
+        self.claimed += part.claimed
+        self.sent += part.sent
 
 
 class Store:
@@ -117,14 +123,14 @@ class Store:
         self._one_by_one(done, events)
         done.handled = len(events) - len(done.refused)
         try:
-            self._merge(done, self._round((), asking, turn=turn))
+            done.add(self._round((), asking, turn=turn))
         except DatabaseError:
             raise
         except _ONE_EVENT_FAILS:
             with self.database.read() as tx:
                 chosen = turns.choose(tx, self.now(), lambda _worker_id: self.window)
             self._one_by_one(done, chosen)
-            self._merge(done, self._round((), asking, turn=False))
+            done.add(self._round((), asking, turn=False))
         return done
 
     def _one_by_one(self, done: Round, events: Sequence[Event]) -> None:
@@ -136,12 +142,12 @@ class Store:
             except _ONE_EVENT_FAILS as error:
                 done.refused.append((event, error))
             else:
-                self._merge(done, part)
+                done.add(part)
 
     def _round(self, events: Sequence[Event], asking: Sequence[Asking], *, turn: bool) -> Round:
         done = Round()
         applied = Applied()
-        with self.database.write() as tx:
+        with collection.paused(), self.database.write() as tx:
             context = self._context(tx)
             handover = context.handover = Handover(context.now)
             for one in asking:
@@ -150,17 +156,11 @@ class Store:
             if turn:
                 apply(tx, turns.choose(tx, context.now, context.room), context, applied)
             for one in asking:
-                most = handover.left(one.worker_id, one.most)
+                most = handover.left(one.worker_id, one.worker, one.most)
                 done.claimed += claims.claim(tx, one.worker_id, one.worker, most, context.now)
             done.claimed += handover.claims
         done.replies, done.sent, done.handled = applied.replies, applied.jobs_sent, len(events)
         return done
-
-    @staticmethod
-    def _merge(into: Round, part: Round) -> None:
-        into.replies += part.replies
-        into.claimed += part.claimed
-        into.sent += part.sent
 
     # -- the tick --------------------------------------------------------------------------------------------------
 

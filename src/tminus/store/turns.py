@@ -28,17 +28,13 @@ if TYPE_CHECKING:
     from tminus.progression.rooms import LimitState
 
 _READY: Final = """SELECT id FROM executions WHERE worker_id = ? AND status = 'pending' AND ready_at IS NOT NULL
-  AND priority = ? AND batch_id = ? AND ready_at <= ?
-  AND (priority < 3 OR NOT EXISTS (SELECT 1 FROM holds h JOIN lanes l ON l.id = executions.lane_id
-    WHERE h.is_open AND h.scope = 'member' AND h.kind = 'pause' AND h.member_id = l.member_id))
+  AND priority = ? AND batch_id = ? AND ready_at <= ? ORDER BY ready_at, id LIMIT ?"""
+# Where somebody must be passed over, their rows are walked: 0.06 s for a hundred thousand of them.
+_READY_BUT: Final = """SELECT id FROM executions WHERE worker_id = ? AND status = 'pending' AND ready_at IS NOT NULL
+  AND priority = ? AND batch_id = ? AND ready_at <= ? AND function_name NOT IN (SELECT value FROM json_each(?))
+  AND coalesce((SELECT l.member_id FROM lanes l WHERE l.id = executions.lane_id), 0)
+    NOT IN (SELECT value FROM json_each(?))
   ORDER BY ready_at, id LIMIT ?"""
-# Looked at only where somebody must be passed over, and then no further than this many rows.
-_READY_BUT: Final = """SELECT e.id FROM (SELECT id, ready_at, function_name, lane_id FROM executions
-    WHERE worker_id = ? AND status = 'pending' AND ready_at IS NOT NULL AND priority = ? AND batch_id = ?
-      AND ready_at <= ? ORDER BY ready_at, id LIMIT 5000) e
-  WHERE e.function_name NOT IN (SELECT value FROM json_each(?)) AND coalesce(
-    (SELECT l.member_id FROM lanes l WHERE l.id = e.lane_id), 0) NOT IN (SELECT value FROM json_each(?))
-  ORDER BY e.ready_at, e.id LIMIT ?"""
 _PAUSED: Final = """SELECT batch_id, member_id FROM holds WHERE is_open AND kind = 'pause' AND scope = 'member'
   AND batch_id IN (SELECT value FROM json_each(?))"""
 _UNCLAIMED: Final = """SELECT batch_id, count(*) FROM messages

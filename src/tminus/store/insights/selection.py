@@ -17,7 +17,7 @@ from tminus.runbook.wording import quoted
 if TYPE_CHECKING:
     from tminus.db.connection import Value
 
-_TERM: Final = re.compile(r"""\s*([^\s=!~"']+)\s*(!=|=|~)\s*(?:"([^"]*)"|'([^']*)'|([^\s"']*))(?=\s|$)""")
+_TERM: Final = re.compile(r"""\s*([^\s=!~"']+)\s*(!=|=|~)\s*(?:"([^"]*)"|'([^']*)'|(?!=)([^\s"']*))(?=\s|$)""")
 _HINT: Final = 'write terms such as status=failed error~409 dept="Human Resources"'
 LONGEST: Final = 2_000
 

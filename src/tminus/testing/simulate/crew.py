@@ -127,4 +127,4 @@ class Crew:
             )
         )
         for node in sim.nodes:
-            sim.tick_soon(node, 1.0)
+            sim.schedulers.soon(node, 1.0)

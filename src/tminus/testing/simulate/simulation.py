@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import heapq
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from tminus.db.connection import Tx
-from tminus.domain.instant import Instant, between_s, plus
+from tminus.domain.instant import Instant, plus
 from tminus.progression import events as ev
 from tminus.store.cohort import NewBatch
 from tminus.store.promises import Logs, Violation, check
@@ -21,10 +22,11 @@ from tminus.testing.clock import EPOCH
 from tminus.testing.simulate import workload
 from tminus.testing.simulate.acts import Acts
 from tminus.testing.simulate.bus import Bus
-from tminus.testing.simulate.chance import DELAYS_S, Chance
+from tminus.testing.simulate.chance import Chance
 from tminus.testing.simulate.crew import Crew
 from tminus.testing.simulate.faults import CrashError, Door, fresh_connection
 from tminus.testing.simulate.plan import FAULTS, NODES, WORKERS, Happening, is_storm, noise, plan, span_s
+from tminus.testing.simulate.schedulers import Schedulers
 from tminus.testing.simulate.watch import Watch
 
 if TYPE_CHECKING:
@@ -70,8 +72,6 @@ class Simulation:
         self.seed = seed
         self.chance = Chance(seed)
         self.is_storm = not quiet and is_storm(seed)
-        # In some storms the schedulers are slow: results are handled long before anybody looks for what is due.
-        self.slowness = self.chance.pick((1.0, 1.0, 8.0, 40.0), "slowness") if self.is_storm else 1.0
         self.spec = spec or workload.draw(self.chance, is_storm=self.is_storm)
         self.noise: frozenset[str] = frozenset() if quiet else noise(self.chance)
         self.happenings = [] if quiet else [h for h in plan(self.chance, self.spec) if h.index not in without]
@@ -80,7 +80,6 @@ class Simulation:
         self._clock = (0.0, EPOCH)
         self.moves = 0
         self.order = 0
-        self.late = 0
         self.calm = quiet
         self.queue: list[tuple[float, int, Callable[[], None]]] = []
         self.connection = fresh_connection()
@@ -88,6 +87,7 @@ class Simulation:
         self.logs = Logs()
         self.bus = Bus(self)
         self.crew = Crew(self)
+        self.schedulers = Schedulers(self)
         self.watch = Watch(self.rows, self.spec, WINDOW)
         self.violations: list[Violation] = []
         self.armed: tuple[int, int, int] | None = None
@@ -111,7 +111,7 @@ class Simulation:
             self.nodes[self.armed[0]].door.arm(self.armed[1])
         self._begin()
         for happening in self.happenings:
-            self.at(happening.at_s, lambda h=happening: self._happen(h))  # type: ignore[misc]
+            self.at(happening.at_s, partial(self._happen, happening))
         self.at(span_s(self.spec), self._calm_down)
         self._drain(span_s(self.spec) + 1.0)
         self._finish()
@@ -133,7 +133,7 @@ class Simulation:
             for at_s in (30.0, 1800.0, 3600.0, 5400.0, 7200.0):
                 self.at(at_s, self._advance)
         for node in self.nodes:
-            self.tick_soon(node, 1.0)
+            self.schedulers.soon(node, 1.0)
 
     def rows(self, sql: str) -> list[tuple[Value, ...]]:
         """Read rows, past every planned crash."""
@@ -175,13 +175,13 @@ class Simulation:
             self._arm_again(node)
             node.store = Store(node.door, clock=self.clock, window=WINDOW, chunk=2)
             node.awake_at = self.now_s + 5.0
-            self.tick_soon(node, 6.0)
+            self.schedulers.soon(node, 6.0)
             self._check()
             return False
         if self.connection.total_changes != before:
             self._check()
             for other in self.nodes:
-                self.tick_soon(other, 1.0)
+                self.schedulers.soon(other, 1.0)
         return True
 
     def _arm_again(self, node: Node) -> None:
@@ -195,77 +195,10 @@ class Simulation:
         found = [node for node in self.nodes if node.awake_at <= self.now_s]
         return found[self.moves % len(found)] if found else self.nodes[0]
 
-    # -- scheduling ------------------------------------------------------------------------------------------------
-
-    def tick_soon(self, node: Node, delay_s: float) -> None:
-        """Have a node look for due work."""
-        when = max(self.now_s + delay_s * self.slowness, node.awake_at)
-        if node.tick_at < 0 or when < node.tick_at:
-            node.tick_at = when
-            self.at(when, lambda: self._tick(node, when))
-
-    def _tick(self, node: Node, planned_s: float) -> None:
-        if node.tick_at != planned_s:
-            return
-        node.tick_at = -1.0
-        if node.awake_at > self.now_s:
-            self.tick_soon(node, 1.0)
-            return
-        before = self.connection.total_changes
-        due: list[float | None] = []
-
-        def work() -> None:
-            self._work(node)
-            due.append(self._next_due(node))
-
-        if not self.guarded(node, work):
-            return
-        if self.connection.total_changes == before and due[0] is not None:
-            self.tick_soon(node, max(0.5, due[0]))
-
-    def _work(self, node: Node) -> None:
-        """Look for due work, decide about it (sometimes much later), and claim."""
-        store = node.store
-        store.move_versions()
-        for look in store.looks():
-            page = look(("", 0))
-            if not page.events:
-                continue
-            if (
-                "late decisions" in self.noise
-                and self.late < (8 if self.is_storm else 2)
-                and (self.chance.unit("late", self.moves) < 0.3)
-            ):
-                self.late += 1
-                delay = self.chance.pick(DELAYS_S[1:9], "late by", self.moves)
-                self.at(self.now_s + delay, lambda found=page.events: self._decide_late(node, found))  # type: ignore[misc]
-                continue
-            self.refusals(store.round(page.events, turn=False).refused)
-        store.wake()
-        store.end_members()
-        self.crew.claim(store)
-
-    def _decide_late(self, node: Node, found: list[ev.Event]) -> None:
-        self.late -= 1
-        self.guarded(node, lambda: self.refusals(node.store.round(found, turn=False).refused))
-
     def refusals(self, refused: list[tuple[ev.Event, Exception]]) -> None:
         """Nothing may refuse what the engine itself has found due."""
         for event, error in refused:
             self.violations.append(Violation("P19", f"{type(event).__name__} was refused: {error!r}"))
-
-    def _next_due(self, node: Node) -> float | None:
-        """Return in how many seconds something is due, by the database's clock."""
-        found = [node.store.next_due()]
-        ready = self.rows("SELECT min(ready_at) FROM executions WHERE status = 'pending' AND ready_at IS NOT NULL")
-        if ready[0][0] is not None:
-            found.append(Instant(str(ready[0][0])))
-        times = [between_s(self.clock(), at) for at in found if at is not None]
-        future = [seconds for seconds in times if seconds > 0]
-        # What is overdue and did not move waits for a human: looking again soon would find it again.
-        if len(future) < len(times) and (self.late or not self.calm):
-            future.append(600.0)
-        return min(future, default=None)
 
     # -- the plan --------------------------------------------------------------------------------------------------
 
@@ -287,7 +220,7 @@ class Simulation:
         else:
             self.skew_s += rng.choice((-86_400.0, -3600.0, -1.0, 1.0, 600.0, 3600.0, 86_400.0))
         for other in self.nodes:
-            self.tick_soon(other, 1.0)
+            self.schedulers.soon(other, 1.0)
 
     def _calm_down(self) -> None:
         """Let the faults stop: from here on everything must come to its end."""
@@ -307,7 +240,7 @@ class Simulation:
             )
             self._check()
             for node in self.nodes:
-                self.tick_soon(node, 1.0)
+                self.schedulers.soon(node, 1.0)
             self._drain(self.now_s + 10 * 86_400.0)
             if not answered and turn > 1:
                 break

@@ -11,7 +11,7 @@ from tminus.testing.store_suite.opening import CursorSuite, OpeningSuite
 from tminus.testing.store_suite.results import PayloadSuite, ResultSuite
 from tminus.testing.store_suite.rounds import RoundSuite
 from tminus.testing.store_suite.stage import Feature, StoreStage
-from tminus.testing.store_suite.turns import LimitSuite, TurnSuite, WindowSuite
+from tminus.testing.store_suite.turns import HandoverSuite, LimitSuite, TurnSuite, WindowSuite
 
 __all__ = ["Feature", "StoreStage", "StoreSuite"]
 
@@ -25,6 +25,7 @@ class StoreSuite(
     LeaseSuite,
     WindowSuite,
     TurnSuite,
+    HandoverSuite,
     LimitSuite,
     OpeningSuite,
     CursorSuite,

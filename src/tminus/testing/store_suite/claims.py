@@ -106,10 +106,12 @@ class ClaimSuite(OnStage):
 
     def test_what_cleans_up_is_claimed_first(self, play: Play) -> None:
         """Rollback, removal, hooks, init, retries, first dispatches; among equals the one that was sent first."""
-        world = sent(play, members=7)
+        world = sent(play, members=8)
         world.change("UPDATE messages SET priority = 6 - id WHERE id < 7")
         world.change("UPDATE messages SET priority = 3 WHERE id = 7")
-        assert [world.take(1)[0].execution_id for _ in range(7)] == [6, 5, 4, 3, 7, 2, 1]
+        world.change("UPDATE messages SET priority = 0 WHERE id = 8")
+        assert [claim.execution_id for claim in world.take(3)] == [6, 8, 5]
+        assert [world.take(1)[0].execution_id for _ in range(5)] == [4, 3, 7, 2, 1]
 
     def test_what_cleans_up_is_sent_first(self, play: Play) -> None:
         """The same order decides who goes out where places are short."""
@@ -211,8 +213,9 @@ class LeaseSuite(OnStage):
         world = sent(play, members=1)
         world.take()
         world.clock.advance(LEASE_S - 1)
-        world.store.beat("worker-2", [(1, "step-1")])
-        world.store.beat("worker-1", [(1, "step-1-retry-1"), (2, "step-1"), (99, "step-99")])
+        for other in ("worker-0", "worker-2"):
+            world.store.beat(other, [(1, "step-1")])
+        world.store.beat("worker-1", [(1, "step-1-retry-1"), (1, "step"), (2, "step-1"), (99, "step-99")])
         world.clock.advance(1)
         world.settle()
         world.store.beat("worker-1", [(1, "step-1")])
@@ -238,6 +241,7 @@ class LeaseSuite(OnStage):
         """A worker that stops hands over what it has not begun; that is no delivery."""
         world = sent(play, members=2)
         claims = world.take()
+        assert world.store.give_back("worker-0", named(claims)) == 0
         assert world.store.give_back("worker-2", named(claims)) == 0
         assert world.store.give_back("worker-1", [(1, "step-2"), (7, "step-7")]) == 0
         assert world.store.give_back("worker-1", named(claims[:1])) == 1
@@ -257,13 +261,15 @@ class LeaseSuite(OnStage):
 
     def test_the_jobs_of_a_dead_worker_are_free_at_the_next_tick(self, play: Play) -> None:
         """A restarted process does not wait for leases that nobody can keep, and never takes a living neighbour's."""
-        world = sent(play, members=3)
-        world.take(2)
-        world.take(1, "worker-2")
-        assert world.store.release("worker-1") == 2
-        assert world.store.release("worker-1") == 0
+        world = sent(play, members=4)
+        world.take(2, "worker-2")
+        world.take(1, "worker-3")
+        world.take(1, "worker-1")
+        assert world.store.release("worker-2") == 2
+        assert world.store.release("worker-2") == 0
         world.settle()
-        assert world.rows(JOBS) == [("step-1", None, 2), ("step-2", None, 2), ("step-3", "worker-2", 1)]
+        rest = [("step-3", "worker-3", 1), ("step-4", "worker-1", 1)]
+        assert world.rows(JOBS) == [("step-1", None, 2), ("step-2", None, 2), *rest]
 
     def test_a_job_that_is_lost_again_and_again_ends_its_attempt(self, play: Play) -> None:
         """A job that kills its workers must not kill them all."""

@@ -143,6 +143,14 @@ class OpeningSuite(OnStage):
         assert world.numbers("SELECT ring FROM lanes ORDER BY member_id") == [0] + [1] * 3 + [2] * 17
         assert world.out() == ["step-1"]
 
+    def test_the_last_ring_takes_whoever_else_is_there(self, play: Play) -> None:
+        """Members may have come back while the phase was being opened."""
+        world = play(book(phases=[phase("one", step("a"), rings=[1, "50%", "100%"])]), chunk=4)
+        world.batch("wave", keys(12))
+        world.change("UPDATE batches SET members_active = 6")
+        world.settle()
+        assert world.rows(RINGED) == [(0, 1), (1, 3), (2, 8)]
+
     def test_a_ring_starts_when_the_one_before_has_ended(self, play: Play) -> None:
         """To the last lane of it."""
         world = began(play, members=8, chunk=3, text=book(phases=[phase("one", step("a"), rings=[1, 3, "100%"])]))

@@ -150,6 +150,13 @@ class TurnSuite(OnStage):
         assert world.send() == 4
         assert set(world.numbers("SELECT batch_id FROM messages")) == {2}
 
+    def test_a_cancelled_batch_takes_no_places(self, play: Play) -> None:
+        """Its members end in chunks; until the last has ended, what was ready of it stays away."""
+        world = opened(play, ONE, 700, 4, window=5)
+        world.store.round([ev.CancelBatch(batch_id=1, actor="anna", reason="no")], turn=False)
+        assert world.send() == 4
+        assert set(world.numbers("SELECT batch_id FROM messages")) == {2}
+
     def test_paused_members_do_not_stand_before_the_others(self, play: Play) -> None:
         """However many of them there are, and in front."""
         world = opened(play, ONE, 30, window=5)
@@ -166,6 +173,50 @@ class TurnSuite(OnStage):
         world.store.round(lifts, turn=False)
         world.send()
         assert [claim.execution_id for claim in world.take()] == [1, 2, 3, 4, 5]
+
+
+class HandoverSuite(OnStage):
+    """What a round sends, a worker that asks in it may take at once."""
+
+    def test_a_worker_gets_as_many_as_it_has_room_for(self, play: Play) -> None:
+        """The rest waits unclaimed, and the next round gives the next ones."""
+        world = opened(play, ONE, 9)
+        taken: list[int] = []
+        for most in (2, 3, 9):
+            found = world.store.round((), [Asking("w", "worker-1", most)]).claimed
+            assert len(found) == min(most, 9 - len(taken))
+            taken += [claim.execution_id for claim in found]
+        assert taken == list(range(1, 10))
+        assert world.numbers("SELECT count(*) FROM messages WHERE claimed_by = 'worker-1'") == [9]
+
+    def test_workers_of_one_worker_id_share_a_round(self, play: Play) -> None:
+        """No job goes to two of them."""
+        world = opened(play, ONE, 9)
+        done = world.store.round((), [Asking("w", "worker-1", 2), Asking("w", "worker-2", 3), Asking("x", "other", 5)])
+        assert sorted(claim.execution_id for claim in done.claimed) == [1, 2, 3, 4, 5]
+        found = world.rows("SELECT claimed_by, count(*) FROM messages GROUP BY claimed_by ORDER BY claimed_by")
+        assert found == [("worker-1", 2), ("worker-2", 3)]
+
+    @pytest.mark.parametrize("timeout", ["20s", "1h"])
+    def test_it_is_a_claim_like_any_other(self, play: Play, timeout: str) -> None:
+        """Row by row, and word by word."""
+        given, asked = (opened(play, book(step("a", f"timeout: {timeout}", "params: {n: 1}")), 1) for _ in range(2))
+        first = given.store.round((), [Asking("w", "worker-1", 1)]).claimed
+        asked.send()
+        second = asked.take()
+        assert first == second
+        assert given.dump() == asked.dump()
+
+    def test_a_round_that_is_replayed_hands_out_nothing_twice(self, play: Play) -> None:
+        """What the broken transaction gave away was never given."""
+        world = opened(play, TWO, 6)
+        events = [world.say(claim) for claim in world.store.round((), [Asking("w", "worker-1", 3)]).claimed]
+        events[1].result_json = '"half a character: \ud800"'
+        done = world.store.round(events, [Asking("w", "worker-1", 9)])
+        taken = [claim.job_id for claim in done.claimed]
+        assert len(taken) == len(set(taken))
+        claimed = world.rows("SELECT message_id FROM messages WHERE claimed_by = 'worker-1' ORDER BY id")
+        assert sorted([*taken, events[1].job_id]) == sorted(str(row[0]) for row in claimed)
 
 
 class LimitSuite(OnStage):
@@ -215,15 +266,26 @@ class LimitSuite(OnStage):
 
     def test_a_worker_at_its_limit_keeps_no_other_waiting(self, play: Play) -> None:
         """Each worker id is looked at by itself."""
-        world = play(
-            book(step("a"), limits={"w": {"in_flight": 1}}),
-            book(step("a", worker_id="v"), name="other"),
-        )
-        world.batch("wave", keys(600))
+        limited, free = book(step("a"), limits={"w": {"in_flight": 1}}), book(step("a", worker_id="x"), name="other")
+        world = play(limited, free)
+        world.batch("wave", keys(900))
         world.batch("other", keys(5))
-        world.settle()
+        world.store.decide([ev.PhaseDue(1), ev.PhaseDue(2)])
+        while world.store.wake():
+            pass
+        world.send()
+        world.send()
         assert world.numbers(UNCLAIMED, "w") == [1]
-        assert world.numbers(UNCLAIMED, "v") == [5]
+        assert world.numbers(UNCLAIMED, "x") == [5]
+
+    def test_a_quiet_hour_saves_nothing_up(self, play: Play) -> None:
+        """What was not used in time does not come all at once."""
+        world = self.limited(play, 300, w={"per_minute": 60})
+        world.send()
+        world.store.round([world.say(claim) for claim in world.take()], turn=False)
+        world.clock.advance(3600)
+        world.send()
+        assert len(world.out()) == 10
 
     def test_both_limits_hold_at_once(self, play: Play) -> None:
         """The tighter one wins, and a place that one refuses costs the other nothing."""

@@ -333,6 +333,7 @@ CREATE TABLE holds (
 CREATE INDEX holds_batch ON holds (batch_id) WHERE batch_id IS NOT NULL;
 CREATE INDEX holds_wide ON holds (runbook_name) WHERE scope IN ('all', 'runbook');
 CREATE INDEX holds_open ON holds (id) WHERE is_open;
+CREATE INDEX holds_member ON holds (member_id) WHERE is_open AND scope = 'member';
 CREATE INDEX holds_expiry ON holds (expires_at, id) WHERE is_open AND state = 'waiting' AND expires_at IS NOT NULL;
 
 CREATE TABLE events (
