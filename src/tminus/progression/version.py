@@ -38,7 +38,7 @@ def on_move(view: View, event: VersionMove) -> None:
     _supersede(view, known)
     for index, spec in enumerate(runbook.phases):
         phase = new_phase(view, batch, runbook, event.version, index)
-        older = [p for p in known if p.phase_name == spec.name and p.status in _WAS_OPENED]
+        older = [p for p in known if p.phase_name == spec.name and _was_opened(p)]
         overdue = _is_overdue(view, batch, runbook, phase)
         if overdue and event.overdue == "ignore" and older:
             view.move_phase(phase, "skipped", "new version", IGNORED)
@@ -60,6 +60,11 @@ def on_move(view: View, event: VersionMove) -> None:
     if event.rerun_init and runbook.init and batch.status == "active":
         lanes.open_lane(view, subject, "init", "", event.version, runbook.init)
         course.advance(view, subject)
+
+
+def _was_opened(phase: PhaseRow) -> bool:
+    """Tell whether a phase has had its turn; one whose members were all cancelled had it as well."""
+    return phase.status in _WAS_OPENED or (phase.status == "cancelled" and phase.dispatched_at is not None)
 
 
 def _supersede(view: View, known: list[PhaseRow]) -> None:

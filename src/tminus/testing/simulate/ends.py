@@ -173,7 +173,8 @@ def _versions(ask: Ask, before: Sight, after: Sight, now: Instant) -> Iterator[V
         sql = f"SELECT overdue_behavior, rerun_init, yaml_content FROM runbooks WHERE id = {batch.runbook_id}"
         overdue, rerun, text = ask(sql)[0]
         mine = [phase for phase in after.phases.values() if phase.batch_id == batch.id]
-        opened = {p.phase_name for p in before.phases.values() if p.batch_id == batch.id and p.status != "pending"}
+        theirs = [phase for phase in before.phases.values() if phase.batch_id == batch.id]
+        opened = {phase.phase_name for phase in theirs if phase.status not in {"pending", "superseded"}}
         for phase in mine:
             if phase.runbook_version != batch.runbook_version:
                 if phase.status == "pending":

@@ -9,7 +9,7 @@ CREATE TABLE runbooks (
   yaml_content TEXT NOT NULL,
   data_table_name TEXT NOT NULL,
   is_active BOOLEAN NOT NULL DEFAULT 1,
-  overdue_behavior TEXT NOT NULL DEFAULT 'rerun' CHECK (overdue_behavior IN ('rerun', 'ignore')),
+  overdue_behavior TEXT NOT NULL DEFAULT 'rerun' CHECK (overdue_behavior = 'rerun' OR overdue_behavior = 'ignore'),
   ignore_overdue_applied BOOLEAN NOT NULL DEFAULT 0,
   rerun_init BOOLEAN NOT NULL DEFAULT 0,
   created_at TEXT NOT NULL,
@@ -44,10 +44,11 @@ CREATE TABLE batches (
   runbook_id INTEGER NOT NULL,
   runbook_name TEXT NOT NULL,
   runbook_version INTEGER NOT NULL,
-  kind TEXT NOT NULL CHECK (kind IN ('source', 'manual', 'event')),
+  kind TEXT NOT NULL CHECK (kind = 'source' OR kind = 'manual' OR kind = 'event'),
   is_manual BOOLEAN GENERATED ALWAYS AS (kind <> 'source') VIRTUAL,
-  status TEXT NOT NULL CHECK (status IN
-    ('detected', 'init_dispatched', 'active', 'closing', 'completed', 'failed', 'cancelled')),
+  status TEXT NOT NULL
+    CHECK (status = 'detected' OR status = 'init_dispatched' OR status = 'active' OR status = 'closing'
+    OR status = 'completed' OR status = 'failed' OR status = 'cancelled'),
   batch_start_time TEXT,
   source_time TEXT,
   detected_at TEXT NOT NULL,
@@ -89,7 +90,8 @@ CREATE TABLE batch_members (
   batch_id INTEGER NOT NULL,
   member_key TEXT NOT NULL,
   generation INTEGER NOT NULL DEFAULT 1,
-  status TEXT NOT NULL CHECK (status IN ('active', 'done', 'failed', 'removed', 'cancelled')),
+  status TEXT NOT NULL CHECK (status = 'active' OR status = 'done' OR status = 'failed' OR status = 'removed'
+    OR status = 'cancelled'),
   data_json TEXT NOT NULL DEFAULT '{}',
   worker_data_json TEXT NOT NULL DEFAULT '{}',
   pinned_json TEXT NOT NULL DEFAULT '{}',
@@ -118,8 +120,8 @@ CREATE TABLE phase_executions (
   runbook_version INTEGER NOT NULL,
   offset_minutes INTEGER NOT NULL,
   due_at TEXT,
-  status TEXT NOT NULL CHECK (status IN
-    ('pending', 'dispatched', 'completed', 'failed', 'skipped', 'superseded', 'cancelled')),
+  status TEXT NOT NULL CHECK (status = 'pending' OR status = 'dispatched' OR status = 'completed' OR status = 'failed'
+    OR status = 'skipped' OR status = 'superseded' OR status = 'cancelled'),
   reason TEXT,
   dispatched_at TEXT,
   completed_at TEXT,
@@ -145,10 +147,13 @@ CREATE TABLE lanes (
   batch_id INTEGER NOT NULL,
   member_id INTEGER,
   phase_id INTEGER,
-  kind TEXT NOT NULL CHECK (kind IN ('init', 'phase', 'rollback', 'removal', 'member_failed', 'finish')),
+  kind TEXT NOT NULL
+    CHECK (kind = 'phase' OR kind = 'init' OR kind = 'rollback' OR kind = 'removal' OR kind = 'member_failed'
+    OR kind = 'finish'),
   sequence TEXT NOT NULL,
   runbook_version INTEGER NOT NULL,
-  status TEXT NOT NULL CHECK (status IN ('waiting', 'running', 'succeeded', 'failed', 'cancelled')),
+  status TEXT NOT NULL CHECK (status = 'waiting' OR status = 'running' OR status = 'succeeded' OR status = 'failed'
+    OR status = 'cancelled'),
   steps_total INTEGER NOT NULL,
   lane_order INTEGER NOT NULL DEFAULT 0,
   due_at TEXT,
@@ -190,8 +195,10 @@ CREATE TABLE executions (
   worker_id TEXT NOT NULL,
   function_name TEXT NOT NULL,
   params_json TEXT,
-  status TEXT NOT NULL DEFAULT 'pending' CHECK (status IN ('pending', 'dispatched', 'succeeded', 'failed', 'polling',
-    'poll_timeout', 'skipped', 'cancelled', 'rolled_back')),
+  status TEXT NOT NULL DEFAULT 'pending'
+    CHECK (status = 'pending' OR status = 'dispatched' OR status = 'succeeded' OR status = 'failed'
+    OR status = 'polling' OR status = 'poll_timeout' OR status = 'skipped' OR status = 'cancelled'
+    OR status = 'rolled_back'),
   job_id TEXT,
   attempt INTEGER NOT NULL DEFAULT 0,
   retry_count INTEGER NOT NULL DEFAULT 0,
@@ -231,8 +238,10 @@ CREATE TABLE attempt_rows (
   execution_id INTEGER NOT NULL,
   attempt INTEGER NOT NULL,
   job_id TEXT NOT NULL,
-  outcome TEXT NOT NULL CHECK (outcome IN ('succeeded', 'failed', 'throttled', 'timeout', 'lost', 'poll_timeout',
-    'deadline', 'cancelled', 'marked_done')),
+  outcome TEXT NOT NULL
+    CHECK (outcome = 'succeeded' OR outcome = 'failed' OR outcome = 'throttled' OR outcome = 'timeout'
+    OR outcome = 'lost' OR outcome = 'poll_timeout' OR outcome = 'deadline' OR outcome = 'cancelled'
+    OR outcome = 'marked_done'),
   worker TEXT,
   delivery INTEGER,
   dispatched_at TEXT,
@@ -253,7 +262,7 @@ CREATE INDEX attempt_rows_execution ON attempt_rows (execution_id, attempt);
 -- timeout, so that one index finds both. Other topics count from 2^48.
 CREATE TABLE messages (
   id INTEGER PRIMARY KEY,
-  topic TEXT NOT NULL CHECK (topic IN ('worker-jobs', 'worker-results', 'orchestrator-events')),
+  topic TEXT NOT NULL CHECK (topic = 'worker-jobs' OR topic = 'worker-results' OR topic = 'orchestrator-events'),
   route TEXT NOT NULL,
   message_id TEXT NOT NULL,
   body TEXT NOT NULL,
@@ -312,10 +321,13 @@ CREATE TABLE quarantine (
 
 CREATE TABLE holds (
   id INTEGER PRIMARY KEY,
-  scope TEXT NOT NULL CHECK (scope IN ('all', 'runbook', 'batch', 'member', 'phase')),
-  kind TEXT NOT NULL CHECK (kind IN ('pause', 'gate', 'brake', 'freeze', 'leavers', 'move', 'one_way', 'old_t0',
-    'rerun_init', 'rollback', 'removal', 'late_success', 'vanished', 'over_cost')),
-  state TEXT NOT NULL CHECK (state IN ('waiting', 'approved', 'rejected', 'expired', 'lifted')),
+  scope TEXT NOT NULL
+    CHECK (scope = 'all' OR scope = 'runbook' OR scope = 'batch' OR scope = 'member' OR scope = 'phase'),
+  kind TEXT NOT NULL CHECK (kind = 'pause' OR kind = 'gate' OR kind = 'brake' OR kind = 'freeze' OR kind = 'leavers'
+    OR kind = 'move' OR kind = 'one_way' OR kind = 'old_t0' OR kind = 'rerun_init' OR kind = 'rollback'
+    OR kind = 'removal' OR kind = 'late_success' OR kind = 'vanished' OR kind = 'over_cost'),
+  state TEXT NOT NULL CHECK (state = 'waiting' OR state = 'approved' OR state = 'rejected' OR state = 'expired'
+    OR state = 'lifted'),
   is_open BOOLEAN NOT NULL DEFAULT 1,
   runbook_name TEXT,
   batch_id INTEGER,
@@ -341,7 +353,9 @@ CREATE TABLE events (
   at TEXT NOT NULL,
   batch_id INTEGER,
   member_id INTEGER,
-  entity TEXT NOT NULL CHECK (entity IN ('batch', 'member', 'phase', 'lane', 'execution', 'hold')),
+  entity TEXT NOT NULL
+    CHECK (entity = 'execution' OR entity = 'lane' OR entity = 'member' OR entity = 'phase' OR entity = 'batch'
+    OR entity = 'hold'),
   entity_id INTEGER NOT NULL,
   from_status TEXT,
   to_status TEXT NOT NULL,
@@ -397,7 +411,7 @@ CREATE INDEX source_rows_missed ON source_rows (runbook_name, id) WHERE is_pendi
 CREATE TABLE source_problems (
   id INTEGER PRIMARY KEY,
   runbook_name TEXT NOT NULL,
-  kind TEXT NOT NULL CHECK (kind IN ('row', 'note', 'left_out')),
+  kind TEXT NOT NULL CHECK (kind = 'row' OR kind = 'note' OR kind = 'left_out'),
   place TEXT NOT NULL,
   code TEXT NOT NULL,
   message TEXT NOT NULL,
