@@ -27,6 +27,7 @@ class Handover:
     """Room that workers have in this round, and the claims made so far."""
 
     now: Instant
+    lease_s: float = LEASE_S
     room: dict[str, tuple[str, int]] = field(default_factory=dict[str, "tuple[str, int]"])
     claims: list[Claim] = field(default_factory=list[Claim])
     asked: dict[str, int] = field(default_factory=dict[str, int])
@@ -62,7 +63,7 @@ class Handover:
                 row.batch_id, job.member_key,
             )
         )  # fmt: skip
-        return worker, self.now, min(self._end(LEASE_S), timeout_at), timeout_at
+        return worker, self.now, min(self._end(self.lease_s), timeout_at), timeout_at
 
     def _end(self, seconds: float) -> Instant:
         known = self._ends.get(seconds)

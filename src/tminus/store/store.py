@@ -72,11 +72,16 @@ class Store:
         clock: Callable[[], Instant] | None = None,
         window: int = WINDOW,
         chunk: int = opening.CHUNK,
+        lease_s: float = claims.LEASE_S,
     ) -> None:
-        """Use a migrated database; `clock` stands in for the database's own in tests and rehearsals."""
+        """Use a migrated database; `clock` stands in for the database's own in tests and rehearsals.
+
+        `lease_s` is how long a claim lives without a heartbeat.
+        """
         self.database = database
         self.window = window
         self.chunk = chunk
+        self.lease_s = lease_s
         self._clock = clock or database.now
         self._books: dict[tuple[str, int], Runbook] = {}
 
@@ -149,7 +154,7 @@ class Store:
         applied = Applied()
         with collection.paused(), self.database.write() as tx:
             context = self._context(tx)
-            handover = context.handover = Handover(context.now)
+            handover = context.handover = Handover(context.now, self.lease_s)
             for one in asking:
                 handover.offer(tx, one.worker_id, one.worker, one.most)
             apply(tx, events, context, applied)
@@ -157,7 +162,7 @@ class Store:
                 apply(tx, turns.choose(tx, context.now, context.room), context, applied)
             for one in asking:
                 most = handover.left(one.worker_id, one.worker, one.most)
-                done.claimed += claims.claim(tx, one.worker_id, one.worker, most, context.now)
+                done.claimed += claims.claim(tx, one.worker_id, one.worker, most, context.now, self.lease_s)
             done.claimed += handover.claims
         done.replies, done.sent, done.handled = applied.replies, applied.jobs_sent, len(events)
         return done
@@ -260,12 +265,12 @@ class Store:
     def claim(self, worker_id: str, worker: str, most: int) -> list[claims.Claim]:
         """Take jobs for a worker."""
         with self.database.write() as tx:
-            return claims.claim(tx, worker_id, worker, most, self.now())
+            return claims.claim(tx, worker_id, worker, most, self.now(), self.lease_s)
 
     def beat(self, worker: str, jobs: Sequence[tuple[int, str]]) -> None:
         """Keep the leases of running jobs."""
         with self.database.write() as tx:
-            claims.beat(tx, worker, jobs, self.now())
+            claims.beat(tx, worker, jobs, self.now(), self.lease_s)
 
     def give_back(self, worker: str, jobs: Sequence[tuple[int, str]]) -> int:
         """Put jobs back that a worker has not done."""
