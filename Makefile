@@ -5,6 +5,7 @@
 #   make test       every test floor; what is skipped is listed with its reason
 #   make simulate   SEEDS=500 BASE=1: that many whole histories with faults, from that seed on
 #   make bench-store  the speed of the store on this machine
+#   make docs       write the generated pages anew: states, commands, codes, settings
 #   make format     rewrite the code into its one format
 #   make freeze     record new migrations as frozen
 #   make lock       resolve the lock files anew; LOCK_FLAGS=--upgrade moves to the newest versions (needs uv)
@@ -24,7 +25,7 @@ LOCK := uv pip compile --quiet --universal --python-version 3.11 --generate-hash
 # A machine behind a proxy of its own has the proxy's certificate in the system's store, where pip looks as well.
 export UV_SYSTEM_CERTS := 1
 
-.PHONY: check format-check lint mypy pyright imports tidy test simulate bench-store format freeze lock clean
+.PHONY: check format-check lint mypy pyright imports tidy test simulate bench-store docs format freeze lock clean
 
 check: format-check lint mypy pyright imports tidy
 
@@ -54,6 +55,10 @@ simulate: $(READY)
 
 bench-store: $(READY)
 	@$(BIN)/python bench/store.py
+
+docs: $(READY)
+	@$(BIN)/python -m tminus.testing.states_page docs/states.md
+	@$(BIN)/python -m tminus.cli.pages docs/reference
 
 format: $(READY)
 	@$(BIN)/ruff format --quiet .

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import errno
 import os
+import signal
 import sys
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from tminus.cli import telling
 from tminus.cli.exits import Exit
@@ -20,6 +21,8 @@ from tminus.domain.errors import TminusError
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from types import TracebackType
+
+    from typer.core import TyperCommand
 
     from tminus.cli.tree import Command
 
@@ -33,6 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if arguments is None:
         arguments = sys.argv[1:]
         sys.excepthook = _defect
+        _hear_interrupts()
     telling.prepare_streams()
     as_json = telling.wants_json(arguments)
     try:
@@ -73,17 +77,24 @@ def run(words: list[str]) -> int:
     raise _unknown(words, known)
 
 
-def call(command: Command, rest: list[str]) -> int:
-    """Load a command's module and let Typer read its options."""
+def parser(command: Command) -> TyperCommand:
+    """Load a command's module and let Typer read its parameters."""
     import typer  # noqa: PLC0415 - a third of a short command's start; help does without it.
 
     module = import_module(f"tminus.cli.{command.module}")
     function: Callable[..., object] = getattr(module, command.function)
     app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
     app.command(help=command.summary, context_settings={"help_option_names": ["-h", "--help"]})(function)
+    return cast("TyperCommand", typer.main.get_command(app))
+
+
+def call(command: Command, rest: list[str]) -> int:
+    """Run a command with the words behind its name."""
+    import typer  # noqa: PLC0415 - as above.
+
     name = f"{PROGRAM} {command.path}"
     try:
-        parsed = typer.main.get_command(app)
+        parsed = parser(command)
         with parsed.make_context(name, rest) as context:
             code: object = parsed.invoke(context)
     except typer.Exit as end:
@@ -131,6 +142,15 @@ def _unknown(words: list[str], known: dict[str, Command]) -> TminusError:
     names = [*GROUPS, *(path for path in known if " " not in path)]
     hint = did_you_mean(words[0], names) or f"see {PROGRAM} --help"
     return TminusError("E401", f"there is no command {quoted(words[0])}", place=PROGRAM, hint=hint)
+
+
+def _hear_interrupts() -> None:
+    """Let SIGINT end a command wherever it was started.
+
+    A script's `&` starts a command with the signal ignored; whoever sends it all the same means it.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _defect(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:

@@ -16,6 +16,7 @@ from tests.acceptance.cli.terminal import BOOK
 from tminus import __version__
 
 if TYPE_CHECKING:
+    from collections.abc import Generator
     from pathlib import Path
 
     from tests.acceptance.cli.terminal import Terminal
@@ -81,35 +82,57 @@ def test_a_defect_is_one_line(tmp_path: Path) -> None:
     assert "Traceback" in traced.stderr
 
 
-def test_ctrl_c_ends_with_130(terminal: Terminal) -> None:
+@pytest.fixture(name="child")
+def watching(terminal: Terminal) -> Generator[subprocess.Popen[bytes]]:
+    """Start `watch` as a script does that puts it behind: with interrupts ignored."""
     terminal.batch()
     terminal.well("batch", "advance", "1")
-    process = subprocess.Popen(
-        [*TMINUS, "watch", "1", "--history"], cwd=terminal.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        process = subprocess.Popen(
+            [*TMINUS, "watch", "1", "--history"], cwd=terminal.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+    finally:
+        signal.signal(signal.SIGINT, before)
+    with process:
+        yield process
+        process.kill()
+
+
+def test_ctrl_c_ends_with_130_also_behind_a_script(child: subprocess.Popen[bytes]) -> None:
+    assert child.stdout is not None
+    assert child.stdout.readline().startswith(b"{")
+    child.send_signal(signal.SIGINT)
+    _, error = child.communicate(timeout=60)
+    assert (child.returncode, error) == (130, b"interrupted\n")
+
+
+def test_ctrl_c_while_it_loads_shows_no_traceback(tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text(
+        "import sys\nclass Typed:\n    @staticmethod\n    def find_spec(name, path=None, target=None):\n"
+        "        if name == 'tminus.cli.telling':\n            raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Typed)\n",
+        encoding="utf-8",
     )
-    assert process.stdout is not None
-    assert process.stdout.readline().startswith(b"{") or process.poll() is None
-    process.send_signal(signal.SIGINT)
-    _, error = process.communicate(timeout=30)
-    assert (process.returncode, error) == (130, b"interrupted\n")
+    done = run(tmp_path, "status", PYTHONPATH=str(tmp_path))
+    assert (done.returncode, done.stderr) == (130, "interrupted\n")
 
 
 def test_a_reader_that_has_seen_enough_is_no_error(terminal: Terminal) -> None:
     lines = "".join(f"user-{number:05}@contoso.com,Sales\n" for number in range(3_000))
     (terminal.folder / "members.csv").write_text(f"upn,dept\n{lines}", encoding="utf-8")
     terminal.batch()
-    process = subprocess.Popen(
+    with subprocess.Popen(
         [*TMINUS, "batch", "members", "1", "-o", "jsonl"],
         cwd=terminal.folder,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-    )
-    assert process.stdout is not None
-    process.stdout.readline()
-    process.stdout.close()
-    assert process.stderr is not None
-    with process.stderr:
-        assert (process.wait(30), process.stderr.read()) == (0, b"")
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        process.stdout.close()
+        assert process.stderr is not None
+        assert (process.stderr.read(), process.wait(60)) == (b"", 0)
 
 
 def on_a_terminal(folder: Path, *words: str, **environment: str) -> str:
