@@ -50,6 +50,7 @@ SMALL_TABLES: Final = {
     "messages": "jobs that are out: the window of each worker id and what workers hold",
     "runbooks": "one row for each version",
     "migrations": "one row for each migration",
+    "plans": "one row for each plan that was looked at within a month",
     "h": "holds: one row for each time that a human was asked",
 }
 SORTS: Final = {
