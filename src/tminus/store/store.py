@@ -74,10 +74,7 @@ class Store:
         chunk: int = opening.CHUNK,
         lease_s: float = claims.LEASE_S,
     ) -> None:
-        """Use a migrated database; `clock` stands in for the database's own in tests and rehearsals.
-
-        `lease_s` is how long a claim lives without a heartbeat.
-        """
+        """Use a migrated database; `clock` stands in for its own, `lease_s` is a claim's life without a heartbeat."""
         self.database = database
         self.window = window
         self.chunk = chunk
@@ -304,8 +301,6 @@ class Store:
         """End the leases of a dead worker."""
         with self.database.write() as tx:
             return claims.release(tx, worker, self.now())
-
-    # -- inside ----------------------------------------------------------------------------------------------------
 
     def _context(self, tx: Tx) -> Context:
         return Context(now=self.now(), book=lambda name, version: self._book(tx, name, version), window=self.window,
