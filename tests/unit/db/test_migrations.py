@@ -131,7 +131,7 @@ def test_stopped_at_any_statement_a_fresh_database_has_whole_migrations_and_then
     stages = {0: {frozenset({"migrations"}), frozenset[str]()}}
     for count in range(1, len(all_known) + 1):
         with pytest.MonkeyPatch.context() as older:
-            older.setattr("tminus.db.migrate.known", partial(list, all_known[:count]))
+            older.setattr("tminus.db.migrate.known", partial(list[tuple[int, str, str]], all_known[:count]))
             migrate(whole)
         stages[count] = {tables_of(whole)}
     wanted = told(whole, SCHEMA)
