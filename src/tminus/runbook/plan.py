@@ -128,7 +128,7 @@ def from_json(text: str) -> SavedPlan:
     """Read a plan that was written down; one of a form that is not known raises `TminusError`."""
     whole: dict[str, Any] = orjson.loads(text)
     if whole.get("form") != _FORM:
-        hint = "make the plan again with this program"
+        hint = "plan again with this program"
         raise TminusError("E457", f"the plan has form {whole.get('form')}, this program reads {_FORM}", hint=hint)
     told: dict[str, Any] = whole["plan"]
     around: dict[str, Any] = told["around"]

@@ -83,7 +83,7 @@ CODES: Final[tuple[Code, ...]] = (
         "A plan of another version of tminus",
         "It was written down in a form that this program does not read.",
         "Make the plan again.",
-        "E457 the plan has form 2, this program reads 1 - make the plan again with this program",
+        "E457 the plan has form 2, this program reads 1 - plan again with this program",
         (6, 409),
     ),
 )
