@@ -6,29 +6,41 @@ Faces ask here for a store, a runner, an engine; they never build one. A databas
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from tminus.db.connection import Database, open_sqlite
+from tminus.db.migrate import migrate
 from tminus.domain.errors import TminusError
 from tminus.engine.discovery import Discovery
 from tminus.engine.loop import Loop, Settings
+from tminus.engine.rehearse.driver import Rehearsal
+from tminus.engine.rehearse.listed import ListedAsking, ListedSource
 from tminus.sources.csv import CsvSource
-from tminus.store.discovery import DiscoveryStore
+from tminus.store.cohort import NewBatch
+from tminus.store.discovery import DiscoveryStore, set_automation
 from tminus.store.discovery.settling import settled
+from tminus.store.rehearsal import RehearsalStore
 from tminus.store.store import Store
+from tminus.testing.clock import ManualClock
 from tminus.workers.pool import PoolSettings, PythonPool
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from tminus.domain.instant import Instant
+    from tminus.engine.rehearse.crew import Crew
+    from tminus.engine.rehearse.driver import Gates
     from tminus.ports.runner import Runner
     from tminus.ports.source import Source
     from tminus.progression.events import Event
-    from tminus.runbook.model import DataSource
+    from tminus.runbook.model import DataSource, Runbook
 
 DEFAULT_DB: Final = "sqlite:///./tminus.db"
+AUTHOR: Final = "rehearsed author"
+# A simulated worker never misses a heartbeat; what it loses is told as lost.
+_LEASE_S: Final = 10 * 365 * 86_400.0
 
 
 def database_url(given: str | None) -> str:
@@ -102,3 +114,38 @@ def open_source(data_source: DataSource) -> Source:
         f"sources of type {data_source.type} are not built in yet",
         hint="use csv, or a manual batch from a CSV file",
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Play:
+    """What is rehearsed: a runbook, and either the members of one batch or what its source answers."""
+
+    text: str
+    runbook: Runbook
+    members: Sequence[tuple[str, str]] = ()
+    t0: Instant | None = None
+    data: Mapping[str, object] = field(default_factory=dict[str, object])
+    source: ListedSource | None = None
+
+
+def stage(
+    play: Play, crew: Crew, start: Instant, *, gates: Gates = "approve", path: str = ":memory:"
+) -> tuple[RehearsalStore, Rehearsal]:
+    """Set a rehearsal up: a new database, a clock that stands still, and nothing that reaches outside."""
+    clock = ManualClock(start)
+    database = Database(open_sqlite(path), path=path)
+    migrate(database)
+    store = RehearsalStore(database, clock=clock, lease_s=_LEASE_S)
+    rehearsal = Rehearsal(store, clock, crew, gates=gates)
+    store.publish(play.runbook, play.text, actor=AUTHOR)
+    if play.source is None:
+        store.create_batch(
+            NewBatch(play.runbook.name, play.members, t0=play.t0, kind="manual", data=play.data, created_by=AUTHOR)
+        )
+    else:
+        with database.write() as tx:
+            set_automation(tx, play.runbook.name, start, enabled=True, actor=AUTHOR)
+        rehearsal.source = ListedAsking(
+            DiscoveryStore(store), {play.runbook.name: play.source}, lambda _name: play.runbook.data_source
+        )
+    return store, rehearsal
