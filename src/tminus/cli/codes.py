@@ -23,4 +23,15 @@ PROMISE_BROKEN = Code(
     http_status=500,
 )
 
-CODES: tuple[Code, ...] = (DEFECT, PROMISE_BROKEN)
+NO_REST = Code(
+    code="E592",
+    title="A rehearsal does not come to rest",
+    side=Side.INFRASTRUCTURE,
+    cause="At one instant of its virtual clock one thing follows from another without an end.",
+    cure="Report it with the runbook, the members and the seed. Nothing outside the rehearsal was touched.",
+    example="2026-12-04T21:00:00.000Z: E592 the rehearsal does not come to rest - report it with the runbook",
+    exit_code=1,
+    http_status=500,
+)
+
+CODES: tuple[Code, ...] = (DEFECT, PROMISE_BROKEN, NO_REST)

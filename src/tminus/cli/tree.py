@@ -33,6 +33,7 @@ _ALL: Final = (
     Command("init", "starting", "init", "Write a runbook, members and functions to begin with."),
     Command("up", "serving", "up", "Run everything in one process; functions run in child processes."),
     Command("validate", "offline", "validate", "Check runbooks, offline: every error at once, with line and column."),
+    Command("rehearse", "rehearsing", "rehearse", "Run the whole countdown on a virtual clock, with faults."),
     Command("status", "looking", "status", "Open batches, what waits for a human, what falls due within 24 hours."),
     Command("watch", "watching", "watch", "Follow what happens: a live table, JSON lines when piped."),
     Command("why", "explaining", "why", "Say why a member, batch, step or gate waits, and what can be done."),

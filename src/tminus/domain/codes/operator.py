@@ -101,4 +101,25 @@ CODES: Final[tuple[Code, ...]] = (
         "wave: E413 a manual runbook has no source to ask",
         (6, 409),
     ),
+    _code(
+        "E430",
+        "A fault of a rehearsal cannot be read",
+        "A fault is TARGET:KIND@WHEN. The target is a function, a step, phase/step, a worker id or *.",
+        "Write New-User:fail@3, cloud-worker:429@10%, move:slow@2h, '*:lost@1%' or move:fail=Conflict@key=MEMBER.",
+        'tminus rehearse --fault "create-user:429@10%"',
+    ),
+    _code(
+        "E431",
+        "A case cannot be read",
+        "A case is a small YAML file: how a runbook is rehearsed, and under `expect` what must come out.",
+        "Mend the line that is named.",
+        "expect: {members: {failed: 0}, holds: []}",
+    ),
+    _code(
+        "E432",
+        "Nobody would take part in the rehearsal",
+        "The members come from a CSV file that is handed in, or from the runbook's own source.",
+        "Hand them in with --members, and T-0 with --at.",
+        'tminus rehearse runbook.yaml --members members.csv --at "2026-12-04 22:00"',
+    ),
 )

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 Gates = Literal["approve", "reject", "wait"]
 ROOM: Final = 500
 WORKER: Final = "rehearsal"
+OPERATOR: Final = "rehearsed operator"
 APPROVER: Final = "rehearsed approver"
 # An instant at which more than this happens one after the other never ends: something undoes what it does.
 MOST_TURNS: Final = 20_000
@@ -69,6 +70,7 @@ class Rehearsal:
         self.refused: list[tuple[ev.Event, Exception]] = []
         self.jobs = 0
         self._order = 0
+        self._answered: set[int] = set()
         self._answers: list[tuple[Instant, int, ev.Event]] = []
         self._acts: list[tuple[Instant, int, Callable[[], None]]] = []
         self._worker_ids: list[str] = []
@@ -107,7 +109,7 @@ class Rehearsal:
             self._answer_gates()
             if self.store.written() == before and not (self._answers and self._answers[0][0] <= now):
                 return
-        raise TminusError("E591", "the rehearsal does not come to rest", place=now, hint="report it with the runbook")
+        raise TminusError("E592", "the rehearsal does not come to rest", place=now, hint="report it with the runbook")
 
     def _act(self, now: Instant) -> None:
         while self._acts and self._acts[0][0] <= now:
@@ -147,7 +149,7 @@ class Rehearsal:
         """Advance batches without T-0 where nothing else is left to happen; tell whether one moved."""
         moved = False
         for batch_id in self.store.untimed():
-            command = ev.Advance(batch_id=batch_id, actor=APPROVER, reason="rehearsed")
+            command = ev.Advance(batch_id=batch_id, actor=OPERATOR, reason="rehearsed")
             moved = self.store.command(command) or moved
         return moved
 

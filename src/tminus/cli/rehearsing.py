@@ -1,0 +1,139 @@
+"""`tminus rehearse`: the whole countdown on a virtual clock, with faults, and a verdict."""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Literal, cast
+
+import orjson
+import typer
+
+from tminus.cli import output, telling
+from tminus.cli.exits import Exit
+from tminus.cli.options import Db, Format
+from tminus.cli.playing import Staged, Wanted, stage
+from tminus.cli.rehearsed import Rehearsed, finish, tell
+from tminus.cli.session import pairs
+from tminus.domain.errors import TminusError
+from tminus.domain.instant import Instant, between_s
+from tminus.runbook.case import Case, parse_case
+from tminus.store.insights import batches
+
+Given = Annotated[Path, typer.Argument(metavar="FILE", help="A runbook; runbook.yaml without it.", show_default=False)]
+LARGEST = 1 << 20
+
+
+def rehearse(
+    what: Given = Path("runbook.yaml"),
+    *,
+    members: Annotated[
+        Path | None,
+        typer.Option("--members", metavar="CSV", help="Who takes part; else the runbook's source is asked."),
+    ] = None,
+    at: Annotated[
+        str | None, typer.Option("--at", metavar="T0", help='T-0, such as "2026-12-04 22:00 Europe/Berlin".')
+    ] = None,
+    data: Annotated[
+        list[str] | None, typer.Option("--data", metavar="NAME=VALUE", help="What the batch brings.")
+    ] = None,
+    fault: Annotated[
+        list[str] | None,
+        typer.Option("--fault", metavar="SPEC", help="STEP:fail@3, WORKER:429@10%, STEP:slow@2m, '*:lost@1%'."),
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option("--seed", help="The same seed gives the same history; 0 without it.")
+    ] = None,
+    gates: Annotated[
+        Literal["approve", "reject", "wait"] | None,
+        typer.Option("--gates", help="What people at the gates say; approve without it."),
+    ] = None,
+    until: Annotated[
+        str | None, typer.Option("--until", metavar="T+7d", help="Stop there: an offset of T-0, or a time.")
+    ] = None,
+    start: Annotated[
+        str | None,
+        typer.Option("--from", metavar="TIME", help="Begin there; an hour before the first phase without it."),
+    ] = None,
+    speed: Annotated[
+        float | None, typer.Option("--speed", metavar="N", min=1.0, help="At most N virtual seconds in a second.")
+    ] = None,
+    expect: Annotated[
+        Path | None, typer.Option("--expect", metavar="FILE", help="What must come out; exit 1 where it does not.")
+    ] = None,
+    history: Annotated[
+        Path | None, typer.Option("--history", metavar="FILE", help="Write every change of state there, a line each.")
+    ] = None,
+    shape: Format = "table",
+    db: Db = None,
+) -> int:
+    """Rehearse a runbook: nothing real is asked, called or changed."""
+    del db
+    case = Case() if expect is None else read_case(expect)
+    beside = Path() if expect is None else expect.parent
+    wanted = Wanted(
+        file=what,
+        members=members or (beside / case.members if case.members else None),
+        at=at or case.at,
+        data={**case.data, **pairs(data, "--data")},
+        seed=seed if seed is not None else case.seed or 0,
+        faults=fault or case.faults,
+        gates=gates or cast("Literal['approve', 'reject', 'wait']", case.gates or "approve"),
+        until=until or case.until,
+        start=start,
+    )
+    staged = stage(wanted)
+    began = time.perf_counter()
+    if speed is not None:
+        staged.rehearsal.watcher = pace(speed)
+    staged.rehearsal.run(staged.until)
+    done = finish(staged, wanted, None if expect is None else case.expect)
+    spent_s = time.perf_counter() - began
+    if history is not None:
+        _write_history(staged, history)
+    if shape in {"table", "wide"}:
+        tell(done, staged, spent_s)
+    else:
+        output.one(done.record, shape, name="runbook_name")
+    staged.store.database.close()
+    return _exit(done)
+
+
+def _exit(done: Rehearsed) -> int:
+    """Return the exit code; a rehearsal with expectations is judged by them alone."""
+    if done.differences is None:
+        return done.exit_code
+    return Exit.FAILED if done.differences else Exit.DONE
+
+
+def pace(speed: float) -> Callable[[Instant, Instant], None]:
+    """Return a watcher that lets no more than so many virtual seconds pass in one."""
+    return lambda now, then: time.sleep(between_s(now, then) / speed)
+
+
+def read_case(path: Path) -> Case:
+    """Read a case; raises the first of its errors, with how many more there are."""
+    try:
+        with path.open("rb") as file:
+            text = file.read(LARGEST + 1)
+    except OSError as error:
+        raise TminusError("E412", f"cannot be read: {error.strerror}", place=str(path)) from error
+    case, problems = parse_case(text)
+    if case is None:
+        first, count = problems[0], len(problems)
+        more = f" (and {count - 1} more)" if count > 1 else ""
+        place = f"{path}:{first.line}:{first.column}"
+        raise TminusError(first.code, f"{first.message}{more}", place=place, hint=first.hint)
+    return case
+
+
+def _write_history(staged: Staged, path: Path) -> None:
+    after = 0
+    with path.open("wb") as file:
+        while True:
+            with staged.store.database.read() as tx:
+                found = batches.events(tx, after)
+            if not found:
+                return
+            file.writelines(orjson.dumps(one) + b"\n" for one in found)
+            after = int(str(found[-1]["id"]))
+    telling.say(f"history in {path}")
