@@ -24,7 +24,7 @@ from tminus.store.insights.outcome import outcome
 from tminus.store.promises import check
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from tminus.cli.playing import Staged, Wanted
     from tminus.runbook.case import Expected
@@ -91,17 +91,25 @@ def _open(found: Record) -> bool:
     return any(counts.get(status) for status in ("detected", "init_dispatched", "active", "closing"))
 
 
+def history_of(staged: Staged) -> Iterator[bytes]:
+    """Yield every change of state as a line of JSON, in their order."""
+    after = 0
+    while page := _page(staged, after):
+        yield from (orjson.dumps(one) + b"\n" for one in page)
+        after = int(str(page[-1]["id"]))
+
+
+def _page(staged: Staged, after: int) -> list[Record]:
+    with staged.store.database.read() as tx:
+        return batches.events(tx, after)
+
+
 def _digest(staged: Staged) -> str:
     """Return one number for the whole history: two rehearsals are the same when it is."""
-    digest, after = hashlib.sha256(), 0
-    while True:
-        with staged.store.database.read() as tx:
-            page = batches.events(tx, after)
-        if not page:
-            return digest.hexdigest()
-        for one in page:
-            digest.update(orjson.dumps(one) + b"\n")
-        after = int(str(page[-1]["id"]))
+    digest = hashlib.sha256()
+    for line in history_of(staged):
+        digest.update(line)
+    return digest.hexdigest()
 
 
 def verdict(found: Record) -> str:

@@ -5,64 +5,62 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Literal, cast
 
-import orjson
 import typer
 
 from tminus.cli import output, telling
 from tminus.cli.exits import Exit
 from tminus.cli.options import Db, Format
 from tminus.cli.playing import Staged, Wanted, stage
-from tminus.cli.rehearsed import Rehearsed, finish, tell
+from tminus.cli.rehearsed import Rehearsed, finish, history_of, tell
 from tminus.cli.session import pairs
 from tminus.domain.errors import TminusError
 from tminus.domain.instant import Instant, between_s
 from tminus.runbook.case import Case, parse_case
-from tminus.store.insights import batches
 
-Given = Annotated[Path, typer.Argument(metavar="FILE", help="A runbook; runbook.yaml without it.", show_default=False)]
 LARGEST = 1 << 20
+
+File = Annotated[Path, typer.Argument(metavar="FILE", help="A runbook; runbook.yaml without it.", show_default=False)]
+Members = Annotated[
+    Path | None, typer.Option("--members", metavar="CSV", help="Who takes part; else the runbook's source is asked.")
+]
+At = Annotated[str | None, typer.Option("--at", metavar="T0", help='T-0, such as "2026-12-04 22:00 Europe/Berlin".')]
+Data = Annotated[list[str] | None, typer.Option("--data", metavar="NAME=VALUE", help="What the batch brings.")]
+Faults = Annotated[
+    list[str] | None,
+    typer.Option("--fault", metavar="SPEC", help="STEP:fail@3, WORKER:429@10%, STEP:slow@2m, '*:lost@1%'."),
+]
+Seed = Annotated[int | None, typer.Option("--seed", help="The same seed gives the same history; 0 without it.")]
+Gate = Literal["approve", "reject", "wait"]
+Answers = Annotated[Gate | None, typer.Option("--gates", help="What people at the gates say; approve without it.")]
+Until = Annotated[str | None, typer.Option("--until", metavar="T+7d", help="Stop there: an offset of T-0, or a time.")]
+Start = Annotated[
+    str | None, typer.Option("--from", metavar="TIME", help="Begin there; an hour before the first phase without it.")
+]
+Speed = Annotated[
+    float | None, typer.Option("--speed", metavar="N", min=1.0, help="At most N virtual seconds in a second.")
+]
+Expect = Annotated[
+    Path | None, typer.Option("--expect", metavar="FILE", help="What must come out; exit 1 where it does not.")
+]
+History = Annotated[
+    Path | None, typer.Option("--history", metavar="FILE", help="Write every change of state there, a line each.")
+]
 
 
 def rehearse(
-    what: Given = Path("runbook.yaml"),
+    what: File = Path("runbook.yaml"),
     *,
-    members: Annotated[
-        Path | None,
-        typer.Option("--members", metavar="CSV", help="Who takes part; else the runbook's source is asked."),
-    ] = None,
-    at: Annotated[
-        str | None, typer.Option("--at", metavar="T0", help='T-0, such as "2026-12-04 22:00 Europe/Berlin".')
-    ] = None,
-    data: Annotated[
-        list[str] | None, typer.Option("--data", metavar="NAME=VALUE", help="What the batch brings.")
-    ] = None,
-    fault: Annotated[
-        list[str] | None,
-        typer.Option("--fault", metavar="SPEC", help="STEP:fail@3, WORKER:429@10%, STEP:slow@2m, '*:lost@1%'."),
-    ] = None,
-    seed: Annotated[
-        int | None, typer.Option("--seed", help="The same seed gives the same history; 0 without it.")
-    ] = None,
-    gates: Annotated[
-        Literal["approve", "reject", "wait"] | None,
-        typer.Option("--gates", help="What people at the gates say; approve without it."),
-    ] = None,
-    until: Annotated[
-        str | None, typer.Option("--until", metavar="T+7d", help="Stop there: an offset of T-0, or a time.")
-    ] = None,
-    start: Annotated[
-        str | None,
-        typer.Option("--from", metavar="TIME", help="Begin there; an hour before the first phase without it."),
-    ] = None,
-    speed: Annotated[
-        float | None, typer.Option("--speed", metavar="N", min=1.0, help="At most N virtual seconds in a second.")
-    ] = None,
-    expect: Annotated[
-        Path | None, typer.Option("--expect", metavar="FILE", help="What must come out; exit 1 where it does not.")
-    ] = None,
-    history: Annotated[
-        Path | None, typer.Option("--history", metavar="FILE", help="Write every change of state there, a line each.")
-    ] = None,
+    members: Members = None,
+    at: At = None,
+    data: Data = None,
+    fault: Faults = None,
+    seed: Seed = None,
+    gates: Answers = None,
+    until: Until = None,
+    start: Start = None,
+    speed: Speed = None,
+    expect: Expect = None,
+    history: History = None,
     shape: Format = "table",
     db: Db = None,
 ) -> int:
@@ -77,7 +75,7 @@ def rehearse(
         data={**case.data, **pairs(data, "--data")},
         seed=seed if seed is not None else case.seed or 0,
         faults=fault or case.faults,
-        gates=gates or cast("Literal['approve', 'reject', 'wait']", case.gates or "approve"),
+        gates=gates or cast("Gate", case.gates or "approve"),
         until=until or case.until,
         start=start,
     )
@@ -127,13 +125,7 @@ def read_case(path: Path) -> Case:
 
 
 def _write_history(staged: Staged, path: Path) -> None:
-    after = 0
     with path.open("wb") as file:
-        while True:
-            with staged.store.database.read() as tx:
-                found = batches.events(tx, after)
-            if not found:
-                return
-            file.writelines(orjson.dumps(one) + b"\n" for one in found)
-            after = int(str(found[-1]["id"]))
+        for line in history_of(staged):
+            file.write(line)
     telling.say(f"history in {path}")
