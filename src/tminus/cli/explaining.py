@@ -1,10 +1,13 @@
 """Why is it waiting: the sentence, when it goes on, and what can be done now."""
 
-from typing import Annotated, cast
+import os
+import shutil
+import sys
+from typing import Annotated
 
 import typer
 
-from tminus.cli import output, telling
+from tminus.cli import output, signs, telling, whys
 from tminus.cli.exits import Exit
 from tminus.cli.options import Actor, Db, Format, InBatch
 from tminus.cli.session import acting, opened, wanted
@@ -13,6 +16,7 @@ from tminus.store.insights import batches, holds, members, waiting
 from tminus.store.insights.records import Record
 from tminus.store.store import Store
 
+_WIDEST = 10_000
 KINDS = ("member", "batch", "step", "gate", "hold")
 
 
@@ -31,10 +35,21 @@ def why(
         kind, name = _meant(store, words)
         found = _look(store, kind, name, batch, acting(actor).actor)
     if shape in {"table", "wide"}:
-        _tell(found)
+        width = shutil.get_terminal_size((80, 24)).columns if sys.stdout.isatty() else _WIDEST
+        for line in whys.lines(found, width=width, plain=signs.is_plain(sys.stdout)):
+            telling.write(line)
+        wanted_next = whys.next_command(found)
+        if wanted_next is not None:
+            telling.suggest(whys.typed([*wanted_next, *_same(found, batch, db, wanted_next)]))
     else:
         output.one(found, shape)
     return Exit.DONE
+
+
+def _same(found: Record, batch: int | None, db: str | None, words: list[str]) -> list[str]:
+    """Repeat the options without which the next command would mean something else."""
+    again = ["--batch", str(batch)] if batch is not None and str(found.get("member_key")) in words else []
+    return [*again, "--db", db] if db is not None and db != os.environ.get("TMINUS_DB") else again
 
 
 def _meant(store: Store, words: list[str]) -> tuple[str, str]:
@@ -57,10 +72,7 @@ def _meant(store: Store, words: list[str]) -> tuple[str, str]:
 def _look(store: Store, kind: str, name: str, batch: int | None, actor: str) -> Record:
     with store.snapshot() as (tx, context):
         if kind == "member":
-            member_id = members.meant(tx, name, batch)
-            row = wanted(tx, members.one, member_id, "member")
-            cause = {"failed_step": row["failed_step"], "error_message": row["error_message"]}
-            return {**waiting.member(tx, context, member_id), **cause}
+            return waiting.member(tx, context, members.meant(tx, name, batch))
         if kind == "batch":
             wanted(tx, batches.one, int(name), "batch")
             return waiting.batch(tx, context, int(name))
@@ -68,31 +80,3 @@ def _look(store: Store, kind: str, name: str, batch: int | None, actor: str) -> 
             return wanted(tx, lambda _, number: waiting.step(tx, context, number), int(name), "step")
         wanted(tx, holds.one, int(name), kind)
         return waiting.gate(tx, context, int(name), actor)
-
-
-def _tell(found: Record) -> None:
-    """Lay it out for a person: who, the sentences, what can be done, and the next command."""
-    name = found.get("member_key") or f"{found['kind']} {found['id']}"
-    home = f" - batch {found['batch_id']}" if found["kind"] != "batch" and found["batch_id"] else ""
-    step = f" - step {found['step_name']}" if "step_name" in found else ""
-    telling.write(telling.visible(f"{name}{home}{step} - {found['status']}"))
-    if found.get("failed_step"):
-        telling.write(
-            telling.visible(f"  cause    {found['failed_step']} failed: {found['error_message'] or 'no message'}")
-        )
-    for wait in _records(found, "waits"):
-        place = f"{wait['kind']} {wait['sequence']}".strip().replace("\n", ", ")
-        then = f" (next {wait['next_at']})" if wait["next_at"] else ""
-        telling.write(telling.visible(f"  {place}: {wait['sentence']}{then}"))
-    actions = _records(found, "actions")
-    can = [str(one["name"]) for one in actions if one["enabled"]]
-    telling.write(f"  you can  {', '.join(can) if can else 'only wait'}")
-    for one in actions:
-        if not one["enabled"]:
-            telling.write(telling.visible(f"  not now  {one['name']}: {one['reason']}"))
-    if found.get("failed_step") and "retry" in can:
-        telling.suggest(f'tminus retry {name} --reason "…"')
-
-
-def _records(found: Record, key: str) -> list[Record]:
-    return cast("list[Record]", found[key])

@@ -14,35 +14,15 @@ from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
 from tminus.cli.clocks import distance, t_clock, wall
+from tminus.cli.signs import LEGEND, SHAPES, shape
 from tminus.cli.telling import visible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tminus.domain.instant import Instant
-    from tminus.store.insights.grid import Bar, Cell, Head, Page, Row, State
+    from tminus.store.insights.grid import Bar, Cell, Head, Page, Row
 
-_SHAPES: Final[dict[State, tuple[str, str, str]]] = {
-    "none": (" ", " ", ""),
-    "waiting": ("·", ".", "dim"),
-    "ready": ("▹", ">", ""),
-    "sent": ("▹", ">", ""),
-    "running": ("▸", "*", "cyan"),
-    "polling": ("⧖", "~", "cyan"),
-    "retry": ("↻", "r", "yellow"),
-    "throttled": ("⧗", "t", "yellow"),
-    "done": ("✓", "+", "green"),
-    "skipped": ("↷", "/", "dim"),
-    "inherited": ("✓", "+", "dim"),
-    "failed": ("✗", "X", "bold red"),
-    "undone": ("⌫", "<", "red"),
-    "cancelled": ("⊘", "-", "dim"),
-}
-LEGEND: Final[tuple[tuple[State, str], ...]] = (
-    ("done", "done"), ("running", "runs"), ("sent", "sent"), ("polling", "polls"), ("retry", "tried again"),
-    ("throttled", "throttled"), ("failed", "failed"), ("undone", "rolled back"), ("skipped", "skipped"),
-    ("cancelled", "cancelled"), ("waiting", "waits"),
-)  # fmt: skip
 _FULL: Final = ("█", "#")
 _BAD: Final = ("▓", "X")
 _EMPTY: Final = ("░", "-")
@@ -110,16 +90,11 @@ def _above(head: Head, now: Instant, look: Look, widths: _Widths) -> list[Text]:
     return [*lines, *_heads(head, widths, look)]
 
 
-def shape(state: State, *, plain: bool = False) -> str:
-    """Return the sign of a state."""
-    return _SHAPES[state][1 if plain else 0]
-
-
 def legend(*, plain: bool = False) -> Text:
     """Return what the signs mean."""
     found = Text(" ")
     for state, word in LEGEND:
-        found.append(shape(state, plain=plain), style=_SHAPES[state][2]).append(f" {word}  ")
+        found.append(shape(state, plain=plain), style=SHAPES[state][2]).append(f" {word}  ")
     return found
 
 
@@ -235,7 +210,7 @@ def _sign(cell: Cell, width: int, *, plain: bool) -> tuple[str, str]:
         sign += f"{cell.tries}/{cell.most}"
     word = f"{sign} {cell.state}"
     is_worth_it = cell.state in {"failed", "undone", "running", "polling", "cancelled", "skipped"}
-    return (word if is_worth_it and cell_len(word) <= width else sign), _SHAPES[cell.state][2]
+    return (word if is_worth_it and cell_len(word) <= width else sign), SHAPES[cell.state][2]
 
 
 def note(row: Row, now: Instant) -> str:

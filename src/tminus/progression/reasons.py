@@ -7,7 +7,7 @@ a wait is one of throttling. Nothing here changes a row, and no rule about movin
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal, get_args
 
 from tminus.domain.instant import LAST, plus
@@ -40,11 +40,15 @@ CODES: Final[tuple[Code, ...]] = get_args(Code)
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Why something waits: a stable code, a sentence for a person, and when it is looked at next (None: not known)."""
+    """Why something waits: a stable code, a sentence for a person, and when it is looked at next (None: not known).
+
+    `hold_id` leads to the hold that is in the way, if one is; it is no part of what is said.
+    """
 
     code: Code
     sentence: str
     next_at: Instant | None = None
+    hold_id: int | None = field(default=None, compare=False)
 
 
 def reason(view: View, subject: Subject, lane: Lane) -> Reason:
@@ -64,7 +68,7 @@ def reason(view: View, subject: Subject, lane: Lane) -> Reason:
 def of_hold(hold: Hold) -> Reason:
     """Say that a hold is in the way."""
     code = CODES[CODES.index(hold_code(hold))]
-    return Reason(code, hold_sentence(hold), hold.expires_at if code == "gate" else None)
+    return Reason(code, hold_sentence(hold), hold.expires_at if code == "gate" else None, hold.id)
 
 
 def _ended(view: View, lane: Lane) -> Reason:
@@ -242,7 +246,7 @@ def phase_reason(view: View, phase: PhaseRow) -> Reason:
     hold = holds.blocking(view, batch, None, phase.id, starting=True)
     if hold is not None:
         found = of_hold(hold)
-        return Reason(found.code, f"{found.sentence}; {count}", found.next_at)
+        return Reason(found.code, f"{found.sentence}; {count}", found.next_at, hold.id)
     rings = len(view.runbook(batch, phase.runbook_version).phases_by_name[phase.phase_name].rings)
     return Reason("progress", f"ring {phase.ring + 1} of {rings}: {count}" if rings else count)
 
@@ -302,7 +306,7 @@ def _of_lane(view: View, own: Subject, lane: Lane) -> Reason:
     """Say why a lane of the batch's own does not move, and which lane that is."""
     found = reason(view, own, lane)
     name = f"init of version {lane.runbook_version}" if lane.kind == "init" else lane.kind
-    return Reason(found.code, f"{name}: {found.sentence}", found.next_at)
+    return Reason(found.code, f"{name}: {found.sentence}", found.next_at, found.hold_id)
 
 
 def _of_phases(view: View, batch: Batch) -> Reason:
@@ -314,5 +318,8 @@ def _of_phases(view: View, batch: Batch) -> Reason:
     found = phase_reason(view, first)
     rest = "; it is being cancelled: members past a one_way step go on" if batch.is_cancelling else ""
     return Reason(
-        "cancelling" if rest else found.code, f"phase {first.phase_name}: {found.sentence}{rest}", found.next_at
+        "cancelling" if rest else found.code,
+        f"phase {first.phase_name}: {found.sentence}{rest}",
+        found.next_at,
+        found.hold_id,
     )

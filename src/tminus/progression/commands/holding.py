@@ -44,7 +44,7 @@ def on_open(view: View, event: OpenHold) -> None:
 def on_answer(view: View, event: AnswerHold) -> None:
     """Give a hold its answer."""
     hold = view.holds.get(event.hold_id)
-    why = "no such hold" if hold is None or not hold.is_open else _refuse(view, event, hold)
+    why = "no such hold" if hold is None or not hold.is_open else refuse_answer(view, event, hold)
     if hold is not None and not why:
         hold.note = event.reason
         _apply(view, event, hold)
@@ -52,7 +52,8 @@ def on_answer(view: View, event: AnswerHold) -> None:
     answer(view, event, f"hold {event.hold_id}", why, batch_id=event.batch_id)
 
 
-def _refuse(view: View, event: AnswerHold, hold: Hold) -> str:
+def refuse_answer(view: View, event: AnswerHold, hold: Hold) -> str:
+    """Return why this answer may not be given to an open hold now."""
     if event.answer in {"approve", "reject", "reopen"} and hold.kind != "gate":
         return f"a {hold.kind} hold is not a gate"
     if event.answer in {"accept", "refuse"} and hold.kind not in {"leavers", "vanished", "move"}:
@@ -72,11 +73,18 @@ def _refuse(view: View, event: AnswerHold, hold: Hold) -> str:
 
 def may_approve(view: View, actor: str, batch_id: int | None) -> str:
     """Return why this person may not approve: whoever published, created or advanced may not."""
+    return (
+        f"{actor} published, created or advanced it and may not approve it" if actor in involved(view, batch_id) else ""
+    )
+
+
+def involved(view: View, batch_id: int | None) -> set[str]:
+    """Return who published, created or advanced a batch."""
     batch = view.batches.get(batch_id or 0)
-    involved = {name for name in view.facts.get(f"involved:{batch_id}", "").split("\n") if name}
+    found = {name for name in view.facts.get(f"involved:{batch_id}", "").split("\n") if name}
     if batch is not None and batch.created_by:
-        involved.add(batch.created_by)
-    return f"{actor} published, created or advanced it and may not approve it" if actor in involved else ""
+        found.add(batch.created_by)
+    return found
 
 
 def _apply(view: View, event: AnswerHold, hold: Hold) -> None:

@@ -75,6 +75,18 @@ def reopen(view: View, subject: Subject, from_step: str | None, *, original: boo
             catch_up(view, subject, phase)
 
 
+def starts_at(view: View, subject: Subject) -> tuple[Lane, Execution] | None:
+    """Return the lane and the step at which a retry of the member would start."""
+    undone = subject.member is not None and _undone_by_hand(subject, subject.member)
+    for lane in sorted(_failed_lanes(subject), key=lanes.place):
+        rows = view.steps_of(lane)
+        first = _first_index(rows, None, undone=undone)
+        found = next((row for row in rows if row.step_index >= first), None)
+        if found is not None:
+            return lane, found
+    return None
+
+
 def _undone_by_hand(subject: Subject, member: Member) -> bool:
     """Tell whether an operator has rolled the member back since it failed: what had succeeded is gone, too."""
     return any(

@@ -6,27 +6,39 @@ decided and nothing is written.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Final, Literal
 
 from tminus.domain.status import LANE_OPEN, PHASE_OPEN
 from tminus.progression import events as ev
 from tminus.progression.actions import batch_actions, member_actions
-from tminus.progression.commands.holding import may_approve
+from tminus.progression.commands.holding import involved, refuse_answer
+from tminus.progression.holds import strength
 from tminus.progression.lanes import current_step
 from tminus.progression.phrases import hold_sentence
 from tminus.progression.reasons import batch_reason, phase_reason, reason
+from tminus.store.insights import batches, causes, failures, holds
 from tminus.store.loading import load
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from tminus.db.connection import Tx
-    from tminus.domain.rows import Lane
+    from tminus.domain.rows import Batch, Lane
     from tminus.progression.actions import Action
     from tminus.progression.reasons import Reason
     from tminus.progression.view import Subject, View
     from tminus.store.applying import Context
     from tminus.store.insights.records import Record
+
+Answer = Literal["lift", "approve", "reject", "reopen", "accept", "refuse"]
+_LIFT: Final[tuple[Answer, ...]] = ("lift",)
+_ANSWERS: Final[dict[str, tuple[Answer, ...]]] = {
+    "gate": ("approve", "reject", "reopen"),
+    "leavers": ("accept", "refuse", "lift"),
+    "vanished": ("accept", "refuse", "lift"),
+    "move": ("accept", "refuse", "lift"),
+}
 
 _STEP: Final = """SELECT e.batch_id, l.member_id, e.lane_id, e.status, e.error_message, e.step_name, l.sequence, l.kind
   FROM executions e JOIN lanes l ON l.id = e.lane_id WHERE e.id = ?"""
@@ -44,9 +56,16 @@ def member(tx: Tx, context: Context, member_id: int) -> Record:
         "kind": "member",
         "id": member_id,
         "member_key": row.member_key,
-        "batch_id": row.batch_id,
+        **_home(view, subject.batch),
         "status": row.status,
+        "failed_at": row.failed_at,
+        "moved_to": row.moved_to,
+        "cause": causes.cause(tx, view, subject),
+        "undone": causes.undone(view, subject),
+        "retry_from": causes.retry_start(view, subject),
         "waits": waits,
+        "next_at": _soonest(waits),
+        "drain": causes.drains(view, subject),
         "actions": _actions(member_actions(view, subject)),
     }
 
@@ -55,12 +74,23 @@ def batch(tx: Tx, context: Context, batch_id: int) -> Record:
     """Say what a batch waits for, and each of its open phases."""
     view = load(tx, [ev.Advance(batch_id=batch_id, actor="", reason="")], context, set())
     subject = view.subject(batch_id, None)
+    phases = [one for one in batches.phases(tx, batch_id) if one["status"] != "superseded"]
+    waits = [_of_batch(view, subject), *_phases(view, subject)]
     return {
         "kind": "batch",
         "id": batch_id,
-        "batch_id": batch_id,
+        **_home(view, subject.batch),
         "status": subject.batch.status,
-        "waits": [_of_batch(view, subject), *_phases(view, subject)],
+        "members": _members(subject.batch),
+        "phases": phases,
+        "phases_ended": sum(one["status"] not in PHASE_OPEN for one in phases),
+        "cause": causes.cause(tx, view, subject),
+        "undone": causes.undone(view, subject),
+        "failures": [group.record() for group in failures.grouped(lambda: nullcontext(tx), batch_id)],
+        "holds": holds.listed(tx, batch_id=batch_id),
+        "waits": waits,
+        "next_at": _soonest(waits),
+        "drain": causes.drains(view, subject),
         "actions": _actions(batch_actions(view, subject.batch)),
     }
 
@@ -84,42 +114,80 @@ def step(tx: Tx, context: Context, execution_id: int) -> Record | None:
     why = reason(view, subject, lane)
     wait = _wait(str(kind), str(sequence), str(status), why)
     if current is None or status not in {"pending", "dispatched", "polling"}:
-        wait |= {"code": "ended", "sentence": f"{status}{f': {error}' if error else ''}", "next_at": None}
+        wait |= {
+            "code": "ended",
+            "sentence": f"{status}{f': {error}' if error else ''}",
+            "next_at": None,
+            "hold_id": None,
+        }
     elif current.id != execution_id:
         wait |= {"code": "order", "sentence": f"waits for step {current.step_name}, of which: {why.sentence}"}
     return {
         "kind": "step",
         "id": execution_id,
         "member_key": None if subject.member is None else subject.member.member_key,
-        "batch_id": batch_id,
+        **_home(view, subject.batch),
         "step_name": name,
         "status": status,
+        "cause": causes.cause(tx, view, subject) if status in {"failed", "poll_timeout", "rolled_back"} else None,
         "waits": [wait],
+        "next_at": _soonest([wait]),
         "actions": _actions(member_actions(view, subject) if member_id else batch_actions(view, subject.batch)),
     }
 
 
 def gate(tx: Tx, context: Context, hold_id: int, actor: str) -> Record:
-    """Say what a gate (or any other hold) waits for, and whether this person may answer it."""
-    asked = ev.AnswerHold(hold_id=hold_id, batch_id=None, answer="approve", actor=actor, reason="")
-    view = load(tx, [asked], context, set())
+    """Say what a gate (or any other hold) waits for, whether this person may answer it, and what its expiry does."""
+    view = load(tx, [_asked(hold_id, "approve", actor)], context, set())
     hold = view.holds[hold_id]
+    batch = view.batches.get(hold.batch_id or 0)
     ended = "" if hold.is_open else f"the {hold.kind} is {hold.state}"
-    if hold.kind == "gate":
-        answers = {"approve": ended or may_approve(view, actor, hold.batch_id), "reject": ended}
-    else:
-        answers = {"lift": ended}
+    answers = {
+        name: ended or refuse_answer(view, _asked(hold_id, name, actor), hold)
+        for name in _ANSWERS.get(hold.kind, _LIFT)
+    }
+    wait: Record = {
+        "kind": hold.kind, "sequence": hold.scope, "status": hold.state, "code": hold.kind,
+        "sentence": hold_sentence(hold), "next_at": hold.expires_at, "hold_id": hold_id,
+    }  # fmt: skip
     return {
         "kind": "gate" if hold.kind == "gate" else "hold",
         "id": hold_id,
-        "batch_id": hold.batch_id,
+        **(_home(view, batch) if batch is not None else {"batch_id": None, "now": context.now, "zone": "UTC"}),
+        "hold": holds.one(tx, hold_id),
         "status": hold.state,
-        "waits": [
-            {"kind": hold.kind, "sequence": hold.scope, "status": hold.state, "code": hold.kind,
-             "sentence": hold_sentence(hold), "next_at": hold.expires_at}
-        ],
+        "stops": strength(hold),
+        "not_by": sorted(involved(view, hold.batch_id)) if hold.kind == "gate" else [],
+        "waits": [wait],
+        "next_at": hold.expires_at if hold.is_open else None,
         "actions": [{"name": name, "enabled": not why, "reason": why} for name, why in answers.items()],
-    }  # fmt: skip
+    }
+
+
+def _asked(hold_id: int, answer: Answer, actor: str) -> ev.AnswerHold:
+    return ev.AnswerHold(hold_id=hold_id, batch_id=None, answer=answer, actor=actor, reason="")
+
+
+def _home(view: View, batch: Batch) -> Record:
+    """Return the batch that something lives in, and the countdown that it lives on."""
+    return {
+        "batch_id": batch.id,
+        "runbook_name": batch.runbook_name,
+        "runbook_version": batch.runbook_version,
+        "batch_status": batch.status,
+        "t0": batch.batch_start_time,
+        "zone": view.runbook(batch, batch.runbook_version).timezone,
+        "now": view.now,
+    }
+
+
+def _members(batch: Batch) -> Record:
+    names = ("active", "done", "failed", "removed", "cancelled")
+    return {name: getattr(batch, f"members_{name}") for name in names}
+
+
+def _soonest(waits: Iterable[Record]) -> str | None:
+    return min((str(wait["next_at"]) for wait in waits if wait["next_at"]), default=None)
 
 
 def _open(subject: Subject) -> list[Lane]:
@@ -144,6 +212,7 @@ def _wait(kind: str, sequence: str, status: str, why: Reason) -> Record:
         "code": why.code,
         "sentence": why.sentence,
         "next_at": why.next_at,
+        "hold_id": why.hold_id,
     }
 
 
