@@ -71,11 +71,26 @@ def version(*, shape: Format = "table", db: Db = None) -> int:
     return Exit.DONE
 
 
-def schema(*, shape: Format = "json", db: Db = None) -> int:
-    """Print the JSON Schema."""
+def schema(
+    file: Annotated[
+        Path | None, typer.Argument(metavar="FILE", help="Write it there; an older schema is replaced.")
+    ] = None,
+    *,
+    shape: Format = "json",
+    db: Db = None,
+) -> int:
+    """Print the JSON Schema, or write it beside a runbook, where its first line names it for editors."""
     del db
-    if shape == "yaml":
+    text = orjson.dumps(json_schema(), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+    if file is not None:
+        if file.exists() and b'"title": "tminus runbook"' not in file.read_bytes()[:LARGEST_BYTES]:
+            hint = "only an older schema is replaced; name another file"
+            raise TminusError("E411", "there is another file already", place=str(file), hint=hint)
+        file.write_bytes(text)
+        telling.say(f"written {file}; as the first line of a runbook beside it, for editors:")
+        telling.say(f"# yaml-language-server: $schema=./{file.name}")
+    elif shape == "yaml":
         output.one(json_schema(), shape)
     else:
-        sys.stdout.write(orjson.dumps(json_schema(), option=orjson.OPT_INDENT_2).decode() + "\n")
+        sys.stdout.write(text.decode())
     return Exit.DONE

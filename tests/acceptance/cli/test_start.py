@@ -35,8 +35,10 @@ def test_the_first_five_minutes(tmp_path: Path) -> None:
     made = run(tmp_path, "init", "wave")
     assert (made.returncode, made.stderr.splitlines()[-1]) == (0, "Try:   tminus validate")
     wave = tmp_path / "wave"
-    assert {path.name for path in wave.iterdir()} == {"runbook.yaml", "members.csv", "functions.py"}
-    assert run(wave, "validate", "--strict").stdout == "runbook.yaml: valid, 2 phases, 3 steps, 1 rollback.\n"
+    assert {path.name for path in wave.iterdir()} == {
+        *("runbook.yaml", "members.csv", "functions.py", "runbook.schema.json"),
+    }
+    assert run(wave, "validate", "--strict").stdout == "runbook.yaml: valid, 4 phases, 6 steps, 1 rollback.\n"
     header = (wave / "members.csv").read_text(encoding="utf-8").splitlines()[0]
     assert run(wave, "template", "runbook.yaml").stdout.strip() == header
     assert run(wave, "runbook", "publish").returncode == 0
@@ -44,7 +46,7 @@ def test_the_first_five_minutes(tmp_path: Path) -> None:
     assert run(wave, "batch", "advance", "1").returncode == 0
     assert run(wave, "up", "--until-idle").returncode == 0
     steps = run(wave, "batch", "steps", "1", "-o", "csv").stdout
-    assert steps.count("succeeded") == 3
+    assert steps.count("succeeded") == 6
     doctor = run(wave, "doctor")
     assert (doctor.returncode, "BAD" in doctor.stdout) == (0, False)
 

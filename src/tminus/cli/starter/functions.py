@@ -1,6 +1,7 @@
 """The functions that the runbook's steps call. Each gets its parameters by name and returns what later steps need.
 
-Raising an error lets the step fail: it is tried again as `retry` says, then rolled back as `on_failure` says.
+Raising an error lets the step fail: it is tried again as `retry` says, then rolled back as `on_failure` says. These do
+nothing to anybody; replace their bodies.
 """
 
 from tminus import Pending, function
@@ -11,7 +12,21 @@ MOVES: dict[str, int] = {}
 @function
 def create_user(upn: str, display_name: str, target: str) -> dict[str, str]:
     """Make the account; what is returned can be named by `output_params`."""
-    return {"id": f"id-of-{target}", "source": upn, "name": display_name}
+    print(f"would create {target} for {upn}")
+    return {"id": f"id-of-{target}", "name": display_name}
+
+
+@function
+def set_addresses(target_id: str, primary: str, others: list[str]) -> dict[str, object]:
+    """Set the addresses; a list in the runbook arrives as a list."""
+    print(f"would give {target_id} the address {primary}")
+    return {"primary": primary, "count": 1 + len(others)}
+
+
+@function
+def check_user(target_id: str) -> dict[str, bool]:
+    """Look whether everything is there; raise an error if it is not."""
+    return {"found": bool(target_id)}
 
 
 @function
@@ -24,18 +39,12 @@ def move_mailbox(target_id: str) -> dict[str, str]:
 
 
 @function
-def tell_user(address: str, department: str) -> None:
-    """Send the welcome message."""
-    del address, department
-
-
-@function
-def clean_up(upn: str) -> None:
-    """Take back what was prepared for somebody who is not moved after all."""
-    del upn
+def send_mail(address: str, subject: str, department: str) -> None:
+    """Send a message to somebody who is moved."""
+    print(f"would write to {address} in {department}: {subject}")
 
 
 @function
 def delete_user(target: str) -> None:
-    """Undo `create_user`."""
-    del target
+    """Undo `create_user`: for a rollback, and for somebody who is not moved after all."""
+    print(f"would delete {target}")

@@ -10,14 +10,14 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from tminus.domain.codes import operator, plan, runbook, source, store
+from tminus.domain.codes import authoring, operator, plan, runbook, source, store
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from tminus.domain.errors import Code
 
-MODULES: Final = (runbook, source, operator, plan, store)
+MODULES: Final = (runbook, source, operator, plan, authoring, store)
 
 
 def merged(parts: Iterable[Iterable[Code]]) -> Mapping[str, Code]:
