@@ -43,6 +43,9 @@ HOLD = {
     "reason", "opened_at", "opened_by", "expires_at", "closed_at", "closed_by", "note", "evidence",
 }  # fmt: skip
 WHYS = {"kind", "id", "batch_id", "status", "waits", "actions"}
+HOME = {"runbook_name", "runbook_version", "batch_status", "t0", "zone", "now", "next_at"}
+WHY_CAUSE = WHYS | HOME | {"cause"}
+WHY_LANES = WHY_CAUSE | {"undone", "drain"}
 VERSION = {"name", "version", "is_active", "overdue_behavior", "rerun_init", "created_at", "created_by"}
 AUTOMATION = {
     "runbook_name", "automation_enabled", "enabled_at", "enabled_by", "disabled_at", "disabled_by", "last_error",
@@ -75,10 +78,10 @@ THINGS: list[tuple[tuple[str, ...], set[str]]] = [
     (("member", "get", ANNA), MEMBER | {"data", "worker_data", "pinned"}),
     (("hold", "get", "1"), HOLD),
     (("gate", "get", "1"), HOLD),
-    (("why", "batch", "1"), WHYS),
-    (("why", ANNA), WHYS | {"member_key", "failed_step", "error_message"}),
-    (("why", "step", "1"), WHYS | {"member_key", "step_name"}),
-    (("why", "gate", "1"), WHYS),
+    (("why", "batch", "1"), WHY_LANES | {"members", "phases", "phases_ended", "failures", "holds"}),
+    (("why", ANNA), WHY_LANES | {"member_key", "failed_at", "moved_to", "retry_from"}),
+    (("why", "step", "1"), WHY_CAUSE | {"member_key", "step_name"}),
+    (("why", "gate", "1"), WHYS | HOME | {"hold", "stops", "not_by"}),
     (("status",), {"now", "batches", "holds", "due"}),
     (("doctor",), {"ok", "checks", "violations"}),
     (("version",), {"version", "python", "sqlite"}),
