@@ -6,7 +6,7 @@ Faces ask here for a store, a runner, an engine; they never build one. A databas
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -28,6 +28,7 @@ from tminus.workers.pool import PoolSettings, PythonPool
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from typing import Literal
 
     from tminus.domain.instant import Instant
     from tminus.engine.rehearse.crew import Crew
@@ -116,14 +117,22 @@ def open_source(data_source: DataSource) -> Source:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Cohort:
+    """Members of one batch, as key and data; `source_time` is set where a source names the batch."""
+
+    members: Sequence[tuple[str, str]]
+    t0: Instant | None = None
+    source_time: Instant | None = None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Play:
-    """What is rehearsed: a runbook, and either the members of one batch or what its source answers."""
+    """What is rehearsed: a runbook, and either its batches or what its source answers."""
 
     text: str
     runbook: Runbook
-    members: Sequence[tuple[str, str]] = ()
-    t0: Instant | None = None
+    cohorts: Sequence[Cohort] = ()
     data: Mapping[str, object] = field(default_factory=dict[str, object])
     source: ListedSource | None = None
 
@@ -138,11 +147,11 @@ def stage(
     store = RehearsalStore(database, clock=clock, lease_s=_LEASE_S)
     rehearsal = Rehearsal(store, clock, crew, gates=gates)
     store.publish(play.runbook, play.text, actor=AUTHOR)
-    if play.source is None:
-        store.create_batch(
-            NewBatch(play.runbook.name, play.members, t0=play.t0, kind="manual", data=play.data, created_by=AUTHOR)
-        )
-    else:
+    for one in play.cohorts:
+        kind: Literal["source", "manual"] = "manual" if one.source_time is None else "source"
+        made = NewBatch(play.runbook.name, one.members, t0=one.t0, kind=kind, data=play.data, created_by=AUTHOR)
+        store.create_batch(replace(made, source_time=one.source_time))
+    if play.source is not None:
         with database.write() as tx:
             set_automation(tx, play.runbook.name, start, enabled=True, actor=AUTHOR)
         rehearsal.source = ListedAsking(

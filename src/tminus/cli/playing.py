@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from tminus import bootstrap
-from tminus.bootstrap import Play
+from tminus.bootstrap import Cohort, Play
 from tminus.cli.offline import check
 from tminus.domain.errors import TminusError
 from tminus.domain.instant import Instant, from_datetime, plus, to_datetime
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from tminus.engine.rehearse.driver import Gates, Rehearsal
     from tminus.runbook.model import Runbook
+    from tminus.runbook.plan import SavedPlan
     from tminus.store.rehearsal import RehearsalStore
 
 BEFORE_S: Final = 3_600.0
@@ -104,7 +105,13 @@ def _play(wanted: Wanted, read: tuple[str, Runbook], notes: list[str]) -> Play:
         t0, note = local_time(wanted.at, book.timezone)
         notes += [note] if note else []
     members = [(row.key, row.data) for row in found.rows]
-    return Play(text=text, runbook=book, members=members, t0=t0, data=wanted.data)
+    return Play(text=text, runbook=book, cohorts=[Cohort(members, t0)], data=wanted.data)
+
+
+def play_of(plan: SavedPlan) -> Play:
+    """Return what a saved plan would make."""
+    cohorts = [Cohort(batch.members, batch.t0, batch.source_time) for batch in plan.batches]
+    return Play(text=plan.runbook_text, runbook=load(plan.runbook_text), cohorts=cohorts, data=plan.data)
 
 
 def _listed(wanted: Wanted, book: Runbook, notes: list[str]) -> ListedSource:
@@ -132,7 +139,7 @@ def t0s(play: Play) -> list[Instant]:
     """Return the T-0 of every batch that there will be, the earliest first; empty when none has one."""
     if play.source is not None:
         return sorted({row.batch_time for row in play.source.rows if row.batch_time is not None})
-    return [] if play.t0 is None else [play.t0]
+    return sorted({cohort.t0 for cohort in play.cohorts if cohort.t0 is not None})
 
 
 def _start(wanted: Wanted, play: Play) -> Instant:

@@ -7,19 +7,21 @@ from typing import Annotated, Literal, cast
 
 import typer
 
+from tminus.bootstrap import Play
 from tminus.cli import output, telling
 from tminus.cli.exits import Exit
 from tminus.cli.options import Db, Format
-from tminus.cli.playing import Staged, Wanted, stage
+from tminus.cli.playing import Staged, Wanted, play_of, stage
 from tminus.cli.rehearsed import Rehearsed, finish, history_of, tell
-from tminus.cli.session import pairs
+from tminus.cli.session import opened, pairs
 from tminus.domain.errors import TminusError
 from tminus.domain.instant import Instant, between_s
 from tminus.runbook.case import Case, parse_case
+from tminus.store import plans
 
 LARGEST = 1 << 20
 
-File = Annotated[Path, typer.Argument(metavar="FILE", help="A runbook; runbook.yaml without it.", show_default=False)]
+What = Annotated[str, typer.Argument(metavar="FILE|PLAN", help="A runbook, or a saved plan; runbook.yaml without it.")]
 Members = Annotated[
     Path | None, typer.Option("--members", metavar="CSV", help="Who takes part; else the runbook's source is asked.")
 ]
@@ -48,7 +50,7 @@ History = Annotated[
 
 
 def rehearse(
-    what: File = Path("runbook.yaml"),
+    what: What = "runbook.yaml",
     *,
     members: Members = None,
     at: At = None,
@@ -65,11 +67,10 @@ def rehearse(
     db: Db = None,
 ) -> int:
     """Rehearse a runbook: nothing real is asked, called or changed."""
-    del db
     case = Case() if expect is None else read_case(expect)
     beside = Path() if expect is None else expect.parent
     wanted = Wanted(
-        file=what,
+        file=Path(what),
         members=members or (beside / case.members if case.members else None),
         at=at or case.at,
         data={**case.data, **pairs(data, "--data")},
@@ -79,7 +80,7 @@ def rehearse(
         until=until or case.until,
         start=start,
     )
-    staged = stage(wanted)
+    staged = stage(wanted, _planned(wanted, db))
     began = time.perf_counter()
     if speed is not None:
         staged.rehearsal.watcher = pace(speed)
@@ -94,6 +95,17 @@ def rehearse(
         output.one(done.record, shape, name="runbook_name")
     staged.store.database.close()
     return _exit(done)
+
+
+def _planned(wanted: Wanted, db: str | None) -> Play | None:
+    """Return what a saved plan would make; None where a file was named."""
+    if wanted.file.suffix in {".yaml", ".yml"} or wanted.file.exists():
+        return None
+    if wanted.members is not None or wanted.at is not None or wanted.data:
+        hint = "leave them out, or name a runbook's file"
+        raise TminusError("E401", "a plan holds its members, times and data", place=str(wanted.file), hint=hint)
+    with opened(db) as store, store.database.read() as tx:
+        return play_of(plans.read(tx, str(wanted.file)).plan)
 
 
 def _exit(done: Rehearsed) -> int:
