@@ -7,8 +7,10 @@ object. Nothing that cannot be seen is written: text of others must not command 
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from itertools import pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tminus.cli.exits import Exit
@@ -52,7 +54,15 @@ def say(text: str) -> None:
 def suggest(command: str, shape: str = "table") -> None:
     """Name one command that is probably wanted next; a script is not told."""
     if shape in _NOISY:
-        say(f"Try:   {command}")
+        say(f"Try:   {typed(command)}")
+
+
+def typed(command: str) -> str:
+    """Return a command as it can be typed here: an environment that is not on the path is named."""
+    name, space, rest = command.partition(" ")
+    if name != "tminus" or shutil.which(name) is not None or Path(sys.argv[0]).name != name:
+        return command
+    return f"{sys.argv[0]}{space}{rest}"
 
 
 def fail(error: TminusError, *, as_json: bool) -> int:

@@ -30,6 +30,7 @@ GROUPS: Final[dict[str, str]] = {
 }
 
 _ALL: Final = (
+    Command("demo", "showing", "demo", "See a wave from its first phase to its last; nothing real is touched."),
     Command("init", "starting", "init", "Write a runbook, members and functions to begin with."),
     Command("up", "serving", "up", "Run everything in one process; functions run in child processes."),
     Command("validate", "offline", "validate", "Check runbooks, offline: every error at once, with line and column."),
