@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 _CHECKED_MOST: Final = 20_000
 _STATUS: Final = "SELECT status FROM batch_members WHERE member_key = ? AND moved_to IS NULL ORDER BY id DESC LIMIT 1"
 _STEPS: Final = "SELECT count(*) FROM executions"
+# These only ask; whatever they are about goes on.
+_ASKING: Final = frozenset({"leavers", "move", "rollback", "removal", "late_success", "vanished"})
 _KINDS: Final = {
     "throttled": "throttled", "failed": "failed", "timeout": "timed out", "lost": "lost",
     "poll_timeout": "poll timed out", "deadline": "past the deadline", "cancelled": "cancelled",
@@ -115,7 +117,7 @@ def _digest(staged: Staged) -> str:
 def verdict(found: Record) -> str:
     """Say in a sentence what would happen."""
     members = cast("Mapping[str, int]", found["members"])
-    holds = cast("Sequence[Record]", found["holds"])
+    holds = [hold for hold in cast("Sequence[Record]", found["holds"]) if hold["kind"] not in _ASKING]
     failed, moved = members.get("failed", 0), members.get("done", 0)
     if holds:
         first = holds[0]
@@ -148,6 +150,8 @@ def tell(done: Rehearsed, staged: Staged, spent_s: float) -> None:
     late = f" ({found['joined_late']} joined late)" if found["joined_late"] else ""
     back = f"; {found['rolled_back']} rolled back" if found["rolled_back"] else ""
     telling.write(f"members  {counts}{late}{back}")
+    for hold in [one for one in cast("Sequence[Record]", found["holds"]) if one["kind"] in _ASKING][:8]:
+        telling.write(telling.visible(f"asks     {hold['member_key'] or hold['kind']}: {hold['reason']}"))
     telling.write(telling.visible(f"verdict  {found['verdict']}"))
     for difference in done.differences or []:
         telling.write(telling.visible(f"NOT AS EXPECTED  {difference}"))

@@ -126,7 +126,7 @@ def read_case(path: Path) -> Case:
         with path.open("rb") as file:
             text = file.read(LARGEST + 1)
     except OSError as error:
-        raise TminusError("E412", f"cannot be read: {error.strerror}", place=str(path)) from error
+        raise TminusError("E121", f"cannot be opened: {error.strerror}", place=str(path)) from error
     case, problems = parse_case(text)
     if case is None:
         first, count = problems[0], len(problems)
