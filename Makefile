@@ -3,6 +3,7 @@
 #
 #   make check      format, lint, types, import arrows, tidy rules     (make -j2 -O check runs two at a time)
 #   make test       every test floor; what is skipped is listed with its reason
+#   make demo       a whole wave in seconds, nothing real is touched
 #   make simulate   SEEDS=500 BASE=1: that many whole histories with faults, from that seed on
 #   make bench-store  the speed of the store on this machine
 #   make docs       write the generated pages anew: states, commands, codes, settings
@@ -16,6 +17,7 @@ BASE ?= 1
 JOBS ?= 2
 WORKERS ?= auto
 LOCK_FLAGS ?=
+DEMO ?=
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -25,7 +27,8 @@ LOCK := uv pip compile --quiet --universal --python-version 3.11 --generate-hash
 # A machine behind a proxy of its own has the proxy's certificate in the system's store, where pip looks as well.
 export UV_SYSTEM_CERTS := 1
 
-.PHONY: check format-check lint mypy pyright imports tidy test simulate bench-store docs format freeze lock clean
+
+.PHONY: demo check format-check lint mypy pyright imports tidy test simulate bench-store docs format freeze lock clean
 
 check: format-check lint mypy pyright imports tidy
 
@@ -46,6 +49,9 @@ imports: $(READY)
 
 tidy: $(READY)
 	@$(BIN)/python -m pytest tests/tidy -q -rs
+
+demo: $(READY)
+	@$(BIN)/tminus demo $(DEMO)
 
 test: $(READY)
 	@$(BIN)/python -m pytest -q -rs -n $(WORKERS)

@@ -88,7 +88,7 @@ def _home(folder: Path | None) -> Path:
         hint = "name another folder: tminus demo --dir DIR"
         raise TminusError("E411", "there is a file already", place=str(folder / "demo.db"), hint=hint)
     folder.mkdir(parents=True, exist_ok=True)
-    return folder
+    return folder.resolve()
 
 
 def _write_files(home: Path, t0: Instant) -> None:
