@@ -6,6 +6,7 @@
 #   make demo       a whole wave in seconds, nothing real is touched
 #   make simulate   SEEDS=500 BASE=1: that many whole histories with faults, from that seed on
 #   make bench-store  the speed of the store on this machine
+#   make bench-rehearsal  how much faster than time a rehearsal passes
 #   make docs       write the generated pages anew: states, commands, codes, settings
 #   make format     rewrite the code into its one format
 #   make freeze     record new migrations as frozen
@@ -27,8 +28,7 @@ LOCK := uv pip compile --quiet --universal --python-version 3.11 --generate-hash
 # A machine behind a proxy of its own has the proxy's certificate in the system's store, where pip looks as well.
 export UV_SYSTEM_CERTS := 1
 
-
-.PHONY: demo check format-check lint mypy pyright imports tidy test simulate bench-store docs format freeze lock clean
+.PHONY: demo check format-check lint mypy pyright imports tidy test simulate bench-store bench-rehearsal docs format freeze lock clean
 
 check: format-check lint mypy pyright imports tidy
 
@@ -65,6 +65,9 @@ bench-store: $(READY)
 docs: $(READY)
 	@$(BIN)/python -m tminus.testing.states_page docs/states.md
 	@$(BIN)/python -m tminus.cli.pages docs/reference
+
+bench-rehearsal: $(READY)
+	@$(BIN)/python bench/rehearsal.py
 
 format: $(READY)
 	@$(BIN)/ruff format --quiet .
