@@ -55,6 +55,7 @@ _ALL: Final = (
     Command("runbook list", "publishing", "list_runbooks", "List the active runbooks."),
     Command("runbook get", "publishing", "get_runbook", "Print a version of a runbook."),
     Command("runbook versions", "publishing", "versions", "List the versions of a runbook."),
+    Command("runbook fmt", "layout", "fmt", "Lay runbooks out in their one layout; comments are kept."),
     Command("runbook schema", "offline", "schema", "Print the JSON Schema of runbooks, or write it for editors."),
     Command("automation enable", "publishing", "enable", "Have the runbook's source asked."),
     Command("automation disable", "publishing", "disable", "Do not ask the source; live batches go on."),

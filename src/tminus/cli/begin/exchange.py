@@ -153,8 +153,8 @@ phases:
         params:
           @EMAIL@@MOVE@
         output_params: {MoveId: move_id}
-        poll: {interval: 15m, timeout: 5d} # Asked again until the copy is complete.
         on_failure: undo-move
+        poll: {interval: 15m, timeout: 5d} # Asked again until the copy is complete.
 
   - name: cutover
     offset: T-0
