@@ -63,12 +63,12 @@ class _Taker:
         if isinstance(event, yaml.ScalarEvent):
             self._scalar(event)
         elif isinstance(event, yaml.MappingStartEvent | yaml.SequenceStartEvent):
-            start = _mark(event.start_mark)
-            branch = Branch(start.index, start.index, isinstance(event, yaml.MappingStartEvent), bool(event.flow_style))
-            self._owners.append(self._place(branch, start.index))
+            start = _index(event.start_mark)
+            branch = Branch(start, start, isinstance(event, yaml.MappingStartEvent), bool(event.flow_style))
+            self._owners.append(self._place(branch, start))
             self._open.append(branch)
         elif isinstance(event, yaml.MappingEndEvent | yaml.SequenceEndEvent):
-            self._close(_mark(event.end_mark).index)
+            self._close(_index(event.end_mark))
 
     def _close(self, end: int) -> None:
         branch = self._open.pop()
@@ -80,7 +80,7 @@ class _Taker:
             branch.column = self._column(branch.entries[0].start)
 
     def _scalar(self, event: yaml.ScalarEvent) -> None:
-        start, end = _mark(event.start_mark).index, _mark(event.end_mark).index
+        start, end = _index(event.start_mark), _index(event.end_mark)
         here = self._open[-1] if self._open else None
         if here is not None and here.is_map and self._key is None:
             written = self._text[start:end]
@@ -153,7 +153,8 @@ class _Taker:
         return Unsafe(why, self._text.count(_BREAK, 0, index) + 1, self._column(index) + 1)
 
 
-def _mark(mark: yaml.Mark | None) -> yaml.Mark:
-    if mark is None:
+def _index(mark: object) -> int:
+    """Return the place of a mark; only the reader written in Python tells it to the character."""
+    if not isinstance(mark, yaml.Mark):
         raise Unsafe("the reader tells no places")
-    return mark
+    return mark.index
