@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from tminus.db.clock import SteadyClock
 from tminus.db.connection import Database, open_sqlite
 from tminus.db.migrate import migrate
 from tminus.domain.errors import TminusError
@@ -22,6 +23,7 @@ from tminus.store.cohort import NewBatch
 from tminus.store.discovery import DiscoveryStore, set_automation
 from tminus.store.discovery.settling import settled
 from tminus.store.rehearsal import RehearsalStore
+from tminus.store.standing import newest
 from tminus.store.store import Store
 from tminus.testing.clock import ManualClock
 from tminus.workers.pool import PoolSettings, PythonPool
@@ -71,7 +73,15 @@ def open_store(given: str | None = None, *, clock: Callable[[], Instant] | None 
         raise TminusError(
             "E509", f"there is no database {path}", hint="`tminus up` or `tminus runbook publish` makes one"
         )
-    return Store.open(Database(open_sqlite(path), path=path), clock=clock)
+    database = Database(open_sqlite(path), path=path)
+    store = Store.open(database, clock=clock)
+    return store if clock is not None else Store(database, clock=steady_clock(database))
+
+
+def steady_clock(database: Database) -> SteadyClock:
+    """Return the database's clock, held from going back behind what the engine has done."""
+    with database.read() as tx:
+        return SteadyClock(database.now, newest(tx))
 
 
 def start_runner(files: Sequence[str], *, children: int | None = None) -> Runner:
@@ -89,21 +99,30 @@ def make_loop(
     report: Callable[[Event, Exception], None] | None = None,
 ) -> Loop:
     """Wire the loop of one process: rounds and ticks over the store, jobs to the runner, questions to the sources."""
-    discovery = Discovery(DiscoveryStore(store), open_source)
-    began = store.now()
+    return Loop(store, runner, settings, sources=Asking(store), report=report)
 
-    def answered() -> bool:
-        with store.database.read() as tx:
-            return discovery.is_idle and settled(tx, began)
 
-    return Loop(
-        store,
-        runner,
-        settings,
-        discover=lambda: discovery.tick(store.now()),
-        settled=answered,
-        report=report,
-    )
+class Asking:
+    """Discovery over one store, as the loop wants it."""
+
+    def __init__(self, store: Store) -> None:
+        """Ask for this store; what was answered before now does not count as settled."""
+        self._store = store
+        self._discovery = Discovery(DiscoveryStore(store), open_source)
+        self._began = store.now()
+
+    def ask(self) -> float | None:
+        """Do what can be done without waiting."""
+        return self._discovery.tick(self._store.now())
+
+    def has_settled(self) -> bool:
+        """Tell whether every source that is switched on has answered completely."""
+        with self._store.database.read() as tx:
+            return self._discovery.is_idle and settled(tx, self._began)
+
+    def leave(self) -> None:
+        """Stop asking."""
+        self._discovery.close()
 
 
 def open_source(data_source: DataSource) -> Source:

@@ -6,6 +6,7 @@ object. Nothing that cannot be seen is written: text of others must not command 
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shutil
 import sys
@@ -47,8 +48,9 @@ def write(text: str) -> None:
 
 
 def say(text: str) -> None:
-    """Write a note on one line, beside the results."""
-    sys.stderr.write(f"{visible(text)}\n")
+    """Write a note on one line, beside the results; where nobody listens any more it is no loss."""
+    with contextlib.suppress(BrokenPipeError):
+        sys.stderr.write(f"{visible(text)}\n")
 
 
 def suggest(command: str, shape: str = "table") -> None:

@@ -7,8 +7,9 @@ between them. Each runbook fails for itself. This module must not know where row
 
 from __future__ import annotations
 
+import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -18,7 +19,6 @@ from tminus.ports.source import Answer, SourceError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
-    from concurrent.futures import Future
 
     from tminus.domain.instant import Instant
     from tminus.ports.discovery import Asked, Discovering
@@ -30,6 +30,19 @@ LOOK_S: Final = 5.0
 POLL_S: Final = 0.05
 BUDGET_S: Final = 0.05
 THREADS: Final = 8
+
+
+class _Reply(Future["Answer | Unchanged"]):
+    """What a thread will have heard; as a frame it keeps whatever is raised inside, to be raised where it is read."""
+
+    def __enter__(self) -> None:
+        """Begin to ask."""
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> bool:
+        """Keep an error for the loop; nobody looks at a thread's."""
+        if error is not None:
+            self.set_exception(error)
+        return True
 
 
 @dataclass(slots=True)
@@ -57,7 +70,6 @@ class Discovery:
         self._open_source = open_source
         self._budget_s = budget_s
         self._threads = threads
-        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="source")
         self._asking: dict[str, tuple[Asked, Future[Answer | Unchanged]]] = {}
         self._taking: dict[str, _Taking] = {}
 
@@ -88,7 +100,6 @@ class Discovery:
         for taking in list(self._taking.values()):
             self._drop(taking)
         self._asking.clear()
-        self._pool.shutdown(wait=False, cancel_futures=True)
 
     def _ask(self, now: Instant) -> None:
         """Put the questions that are due, one in flight per runbook, while there are threads."""
@@ -99,11 +110,18 @@ class Discovery:
                 continue
             asked = self._store.claim(due, now)
             if asked is not None:
-                self._asking[due.name] = (asked, self._pool.submit(self._reply, asked))
+                self._asking[due.name] = (asked, self._begun(asked))
 
-    def _reply(self, asked: Asked) -> Answer | Unchanged:
-        """Ask; this runs in a thread."""
-        return self._open_source(asked.question.data_source).ask(asked.question)
+    def _begun(self, asked: Asked) -> Future[Answer | Unchanged]:
+        """Ask in a thread of its own; it is a daemon's, so that a source that hangs keeps no process from ending."""
+        reply = _Reply()
+
+        def ask() -> None:
+            with reply:
+                reply.set_result(self._open_source(asked.question.data_source).ask(asked.question))
+
+        threading.Thread(target=ask, name=f"source {asked.name}", daemon=True).start()
+        return reply
 
     def _collect(self) -> None:
         """Take up the replies that have come."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from tminus.domain.instant import between_s
 from tminus.engine import faultpoint, identity
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from tminus.ports.rounds import Rounds
-    from tminus.ports.runner import Runner
+    from tminus.ports.runner import Report, Runner
     from tminus.progression.events import Event
 
 MOST: Final = 500
@@ -34,7 +34,22 @@ class Settings:
     tick_s: float = 1.0
     worker_ids: tuple[str, ...] = ()
     drain_s: float = 10.0
-    serves: bool = True
+
+
+class Sources(Protocol):
+    """The asking of sources as the loop sees it."""
+
+    def ask(self) -> float | None:
+        """Ask and take answers, without waiting; say in how many seconds to come again, None for never."""
+        ...
+
+    def has_settled(self) -> bool:
+        """Tell whether each source has answered completely since this process began, and all of it is taken."""
+        ...
+
+    def leave(self) -> None:
+        """Let go of those that still work."""
+        ...
 
 
 class Loop:
@@ -46,23 +61,20 @@ class Loop:
         runner: Runner,
         settings: Settings,
         *,
-        discover: Callable[[], float | None] | None = None,
-        settled: Callable[[], bool] | None = None,
+        sources: Sources | None = None,
         report: Callable[[Event, Exception], None] | None = None,
     ) -> None:
-        """Run over this store and this runner.
-
-        `discover` asks sources and says in how many seconds to come again, `settled` whether each has answered.
-        """
+        """Run over this store and this runner; `report` hears of events that could not be decided."""
         self.store = store
         self.settings = settings
         self.work = Work(runner)
         self.runner = runner
         self.name = identity.own_name()
         self.stopping = False
-        self.discover = discover
-        self.settled = settled
+        self.sources = sources
         self._report = report
+        self._unrecorded: list[Event] = []
+        self._unbegun: list[tuple[int, str]] = []
         self._tick_at = 0.0
         self._discover_at = 0.0
         self._seen = -1
@@ -92,30 +104,31 @@ class Loop:
     def is_idle(self) -> bool:
         """Tell whether nothing moves any more, and every source has said all it has to say for now."""
         moving, _, _ = self.store.standing()
-        return not moving and (self.settled is None or self.settled())
+        return not moving and (self.sources is None or self.sources.has_settled())
 
     def close(self) -> None:
         """Let jobs in hand finish, record them, and put the rest back."""
-        for report in self.runner.close(self.settings.drain_s):
-            events, unbegun = self.work.events([report])
-            if events:
-                self._round(events, claim=False)
-            if unbegun:
-                self.store.give_back(self.name, unbegun)
-        left = [(held.execution_id, job) for job, held in self.work.in_hand.items()]
-        if left:
-            self.store.give_back(self.name, left)
+        if self.sources is not None:
+            self.sources.leave()
+        events, unbegun = self.work.events(self.runner.close(self.settings.drain_s))
+        events = [*self._unrecorded, *events]
+        if events:
+            self._round(events, claim=False)
+        self._put_back([*unbegun, *((held.execution_id, job) for job, held in self.work.in_hand.items())])
+
+    def catch_up(self) -> None:
+        """After the database has failed: record what waited and renew leases, before a tick calls any job lost."""
+        self._put_back([])
+        if self._unrecorded:
+            self._round(self._unrecorded, claim=False)
+        self._beat(at_once=True)
 
     # -- one turn --------------------------------------------------------------------------------------------------
 
     def step(self) -> bool:
         """Take one turn; tell whether anything happened."""
         reports = self.runner.poll(0.0)
-        events, unbegun = self.work.events(reports)
-        if unbegun:
-            self.store.give_back(self.name, unbegun)
-        if events:
-            faultpoint.hit("answered")
+        events, unbegun = self._taken(reports)
         changed = self._look_around() if not events else False
         due = time.monotonic() >= self._tick_at
         busy = bool(events or unbegun)
@@ -130,12 +143,29 @@ class Loop:
             self._sleep()
         return busy
 
+    def _taken(self, reports: Sequence[Report]) -> tuple[list[Event], list[tuple[int, str]]]:
+        """Take up what came back; it is kept until it is written, however often that fails."""
+        events, unbegun = self.work.events(reports)
+        self._unrecorded = [*self._unrecorded, *events]
+        self._put_back(unbegun)
+        if events:
+            faultpoint.hit("answered")
+        return self._unrecorded, unbegun
+
+    def _put_back(self, jobs: Sequence[tuple[int, str]]) -> None:
+        self._unbegun += jobs
+        if self._unbegun:
+            self.store.give_back(self.name, self._unbegun)
+            self._unbegun = []
+
     def _round(self, events: list[Event], *, claim: bool = True) -> bool:
         """Run rounds of at most `MOST` events each; tell whether anything went in or out."""
         busy = bool(events)
+        self._unrecorded = events
         for at in range(0, max(1, len(events)), MOST):
             faultpoint.hit("before_round")
             done = self.store.run_round(events[at : at + MOST], self.name, self._room() if claim else [])
+            self._unrecorded = events[at + MOST :]
             faultpoint.hit("after_round")
             for event, error in done.refused:
                 if self._report is not None:
@@ -149,7 +179,7 @@ class Loop:
 
     def _room(self) -> list[tuple[str, int]]:
         """Return how many jobs each worker id may claim: what is free, shared out."""
-        if not self._ids or not self.settings.serves:
+        if not self._ids:
             return []
         free = max(0, self.runner.free())
         share = max(1, free // len(self._ids)) if free else 0
@@ -178,27 +208,22 @@ class Loop:
         self._seen = seen
         return True
 
-    def _beat(self) -> None:
-        beats = self.work.beats_due()
+    def _beat(self, *, at_once: bool = False) -> None:
+        beats = self.work.beats_due(at_once=at_once)
         if beats:
             faultpoint.hit("beat")
             self.store.beat(self.name, beats)
 
     def _ask_sources(self) -> None:
-        if self.discover is None or time.monotonic() < self._discover_at:
+        if self.sources is None or time.monotonic() < self._discover_at:
             return
-        wait_s = self.discover()
+        wait_s = self.sources.ask()
         self._discover_at = time.monotonic() + (GLANCE_S if wait_s is None else min(max(wait_s, 0.01), 5.0))
 
     def _sleep(self) -> None:
         """Wait for answers, for the next due time, or for a glance at what others wrote."""
         now = time.monotonic()
-        until = min(self._tick_at, now + GLANCE_S, self._discover_at if self.discover else now + GLANCE_S)
-        reports = self.runner.poll(max(0.0, until - now))
-        if reports:
-            events, unbegun = self.work.events(reports)
-            if unbegun:
-                self.store.give_back(self.name, unbegun)
-            if events:
-                faultpoint.hit("answered")
-                self._round(events)
+        until = min(self._tick_at, now + GLANCE_S, self._discover_at if self.sources else now + GLANCE_S)
+        events, _ = self._taken(self.runner.poll(max(0.0, until - now)))
+        if events:
+            self._round(events)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from tminus.domain.instant import FIRST, Instant
 from tminus.store import rooms, turns
 from tminus.store.blocked import blocked_batches
 
 if TYPE_CHECKING:
     from tminus.db.connection import Tx
-    from tminus.domain.instant import Instant
 
 _OUT: Final = """SELECT EXISTS (SELECT 1 FROM messages WHERE topic = 'worker-jobs')
   OR EXISTS (SELECT 1 FROM executions WHERE status = 'polling' AND poll_due_at IS NOT NULL)
@@ -21,6 +21,7 @@ _OUT: Final = """SELECT EXISTS (SELECT 1 FROM messages WHERE topic = 'worker-job
 _FAILED: Final = """SELECT EXISTS (SELECT 1 FROM batches WHERE status = 'failed')
   OR EXISTS (SELECT 1 FROM batches WHERE members_failed > 0)"""
 _HELD: Final = "SELECT EXISTS (SELECT 1 FROM holds WHERE is_open)"
+_NEWEST: Final = """SELECT at FROM events WHERE entity = 'execution' AND actor IS NULL ORDER BY id DESC LIMIT 1"""
 
 
 def moving(tx: Tx, now: Instant) -> bool:
@@ -46,3 +47,9 @@ def held(tx: Tx) -> bool:
     """Tell whether something waits for a human."""
     row = tx.one(_HELD)
     return row is not None and bool(row[0])
+
+
+def newest(tx: Tx) -> Instant:
+    """Return when the engine last moved a step; the first of all instants where it never has."""
+    row = tx.one(_NEWEST)
+    return Instant(str(row[0])) if row else FIRST

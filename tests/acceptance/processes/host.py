@@ -161,7 +161,7 @@ class Host:
     ) -> subprocess.Popen[str]:
         """Start any command as a process."""
         process = subprocess.Popen(
-            [*before, sys.executable, "-m", "tminus", *words],
+            [*before, *self.program(*words)],
             cwd=self.folder,
             env={**os.environ, "TMINUS_TEST_LOG": str(self.log), **(env or {})},
             stdin=subprocess.DEVNULL,
@@ -172,6 +172,11 @@ class Host:
         )
         self.processes.append(process)
         return process
+
+    @staticmethod
+    def program(*words: str) -> list[str]:
+        """Return the command line of a command."""
+        return [sys.executable, "-m", "tminus", *words]
 
     @staticmethod
     def end(process: subprocess.Popen[str], *, timeout_s: float = 60) -> Ended:
