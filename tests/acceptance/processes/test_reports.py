@@ -53,7 +53,7 @@ def test_functions_that_nobody_offers_are_named_before_a_member_meets_them(host:
     assert process.stderr is not None
     process.stderr.readline()
     host.wave(book(1, function="New-User"), 1, t0_in_s=3600)
-    lines = said(sorted(process.stderr.readline() for _ in range(2)))
+    lines = sorted(said([process.stderr.readline() for _ in range(2)]))
     assert lines[0].startswith("batch 1 of wave made: 1 member, T-0 ")
     assert lines[1] == "runbook wave: nobody here offers New-User; its steps will fail\n"
     process.terminate()
