@@ -78,7 +78,7 @@ def get_runbook(
     with opened(db) as store, store.database.read() as tx:
         found = runbooks.one(tx, name, version)
         if found is None:
-            raise _missing(tx, name, version)
+            raise missing(tx, name, version)
     if shape in {"table", "wide"}:
         telling.write(str(found["yaml_content"]))
     else:
@@ -91,7 +91,7 @@ def versions(name: RunbookName, *, shape: Format = "table", db: Db = None) -> in
     with opened(db) as store, store.database.read() as tx:
         found = runbooks.versions(tx, name)
         if not found:
-            raise _missing(tx, name)
+            raise missing(tx, name)
     columns = ("version", "is_active", "overdue_behavior", "rerun_init", "created_at", "created_by")
     output.rows([found], shape, columns=columns, name="version")
     return Exit.DONE
@@ -130,7 +130,7 @@ def _switch(
     with opened(db) as store, trying(store, dry_run=dry_run):
         with store.database.write() as tx:
             if runbooks.one(tx, name) is None:
-                raise _missing(tx, name)
+                raise missing(tx, name)
             set_automation(tx, name, store.now(), enabled=enabled, actor=person.actor, reason=person.reason)
         with store.database.read() as tx:
             found = runbooks.automation(tx, name) or {}
@@ -143,7 +143,7 @@ def automation_status(name: RunbookName, *, shape: Format = "table", db: Db = No
     with opened(db) as store, store.database.read() as tx:
         found = runbooks.automation(tx, name)
         if found is None:
-            raise _missing(tx, name)
+            raise missing(tx, name)
     output.one(found, shape, name="runbook_name")
     return Exit.DONE
 
@@ -179,11 +179,12 @@ def active(tx: Tx, name: str) -> Runbook:
     """Return the active version of a runbook, or say that there is none."""
     found = runbooks.one(tx, name)
     if found is None:
-        raise _missing(tx, name)
+        raise missing(tx, name)
     return load(str(found["yaml_content"]))
 
 
-def _missing(tx: Tx, name: str, version: int | None = None) -> TminusError:
+def missing(tx: Tx, name: str, version: int | None = None) -> TminusError:
+    """Return the error for a runbook, or a version of one, that is not there."""
     if version is not None and runbooks.versions(tx, name):
         return TminusError(
             "E404", f"there is no version {version}", place=name, hint="tminus runbook versions lists them"

@@ -55,6 +55,8 @@ _ALL: Final = (
     Command("runbook list", "publishing", "list_runbooks", "List the active runbooks."),
     Command("runbook get", "publishing", "get_runbook", "Print a version of a runbook."),
     Command("runbook versions", "publishing", "versions", "List the versions of a runbook."),
+    Command("runbook diff", "comparing", "diff", "Say in words what differs between versions or files."),
+    Command("runbook impact", "impact", "show", "Say what publishing a file or version would do to live batches."),
     Command("runbook fmt", "layout", "fmt", "Lay runbooks out in their one layout; comments are kept."),
     Command("runbook schema", "offline", "schema", "Print the JSON Schema of runbooks, or write it for editors."),
     Command("automation enable", "publishing", "enable", "Have the runbook's source asked."),
