@@ -1,6 +1,5 @@
 """Why is it waiting: the sentence, when it goes on, and what can be done now."""
 
-import os
 import shutil
 import sys
 from typing import Annotated
@@ -49,7 +48,7 @@ def why(
 def _same(found: Record, batch: int | None, db: str | None, words: list[str]) -> list[str]:
     """Repeat the options without which the next command would mean something else."""
     again = ["--batch", str(batch)] if batch is not None and str(found.get("member_key")) in words else []
-    return [*again, "--db", db] if db is not None and db != os.environ.get("TMINUS_DB") else again
+    return [*again, *whys.same_database(db)]
 
 
 def _meant(store: Store, words: list[str]) -> tuple[str, str]:

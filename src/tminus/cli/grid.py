@@ -14,7 +14,7 @@ from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
 from tminus.cli.clocks import distance, t_clock, wall
-from tminus.cli.signs import LEGEND, SHAPES, shape
+from tminus.cli.signs import LEGEND, SHAPES, letters, shape
 from tminus.cli.telling import visible
 
 if TYPE_CHECKING:
@@ -32,6 +32,8 @@ _STEP_MOST: Final = 9
 _STEP_LEAST: Final = 5
 _NOTE_LEAST: Final = 16
 _BAR: Final = 8
+_HIGH: Final = 20
+_LOW: Final = 14
 _ENDED: Final = frozenset({"completed", "failed", "skipped", "cancelled", "superseded"})
 
 
@@ -68,6 +70,8 @@ def draw(page: Page, now: Instant, look: Look) -> list[Text]:
     lines += look.below
     for line in lines:
         line.truncate(look.width, overflow="ellipsis")
+        if look.plain:
+            line.plain = letters(line.plain)
     return lines[: look.height]
 
 
@@ -86,7 +90,8 @@ def _above(head: Head, now: Instant, look: Look, widths: _Widths) -> list[Text]:
     lines += [Text(f" {visible(sentence)}", style="bold yellow") for sentence in head.held[:2]]
     if len(head.held) > 2:  # noqa: PLR2004 - two sentences fit; the others are counted.
         lines.append(Text(f" and {len(head.held) - 2} more holds: tminus hold list", style="yellow"))
-    lines.append(Text())
+    if look.height >= _LOW:
+        lines.append(Text())
     return [*lines, *_heads(head, widths, look)]
 
 
@@ -116,16 +121,20 @@ def _title(head: Head, now: Instant, look: Look) -> Text:
 
 
 def _phases(head: Head, look: Look) -> list[Text]:
-    """Lay the bars of the phases side by side, as many lines as they need, at most three."""
-    lines = [Text()]
-    for bar in head.bars:
-        part = _bar(bar, plain=look.plain)
-        if lines[-1].cell_len and lines[-1].cell_len + part.cell_len + 2 > look.width:
-            lines.append(Text())
-        lines[-1].append("  " if lines[-1].cell_len else " ").append_text(part)
-    if len(lines) > 3:  # noqa: PLR2004 - more would leave no room for members.
-        return [*lines[:2], lines[2].append(" …")]
-    return lines
+    """Lay the bars of the phases side by side; where lines are dear, those that have ended give way."""
+    most = 3 if look.height >= _HIGH else 2 if look.height >= _LOW else 1
+    bars = list(head.bars)
+    while True:
+        lines = [Text()]
+        for bar in bars:
+            part = _bar(bar, plain=look.plain)
+            if lines[-1].cell_len and lines[-1].cell_len + part.cell_len + 2 > look.width:
+                lines.append(Text())
+            lines[-1].append("  " if lines[-1].cell_len else " ").append_text(part)
+        if len(lines) <= most or len(bars) == 1:
+            return lines[:most]
+        ended = next((bar for bar in bars if bar.status in _ENDED), bars[-1])
+        bars.remove(ended)
 
 
 def _bar(bar: Bar, *, plain: bool) -> Text:
@@ -165,7 +174,7 @@ def _heads(head: Head, widths: _Widths, look: Look) -> list[Text]:
         steps.append(_cut(column.step, widths.step) + " ")
     phases.stylize("dim")
     steps.stylize("bold")
-    return [phases, steps] if look.height >= 12 else [steps]  # noqa: PLR2004 - a low window wants its lines for members.
+    return [phases, steps] if look.height >= _LOW else [steps]
 
 
 def _cut(name: str, width: int) -> str:

@@ -1,46 +1,60 @@
 """The one screen: open batches, what waits for a human, what falls due; and one key over all batches."""
 
-from typing import Annotated
+import shutil
+import sys
+from typing import Annotated, cast
 
 import typer
 
-from tminus.cli import output, telling
-from tminus.cli.batches import COLUMNS
+from tminus.cli import output, signs, telling, whys
+from tminus.cli import overview as screenful
 from tminus.cli.exits import Exit
 from tminus.cli.options import Db, Format
 from tminus.cli.session import opened
 from tminus.domain.errors import TminusError
-from tminus.domain.instant import plus
-from tminus.store.insights import batches, holds, members
+from tminus.store.insights import members, overview
+from tminus.store.insights.records import Record
 
-AHEAD_S = 86_400.0
+_STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
 
 
 def status(*, shape: Format = "table", db: Db = None) -> int:
-    """Show what lives, what waits for a human, and what falls due within 24 hours."""
-    with opened(db) as store:
-        now = store.now()
-        with store.database.read() as tx:
-            found = batches.open_ones(tx)
-            waiting = holds.listed(tx)
-            due = batches.due_before(tx, plus(now, AHEAD_S))
+    """Show what lives, what waits for a human, what falls due within 24 hours, and what is out of order."""
+    with opened(db) as store, store.snapshot() as (tx, context):
+        found = overview.now(tx, context)
     if shape not in {"table", "wide"}:
-        output.one({"now": now, "batches": found, "holds": waiting, "due": due}, shape, name="now")
+        output.one(found, shape, name="now")
         return Exit.DONE
-    telling.write(f"as of {now}")
-    output.rows([found], shape, columns=COLUMNS, nothing="no batch is open")
-    if waiting:
-        telling.write(f"\nneeds you ({len(waiting)})")
-        columns = ("id", "kind", "batch_id", "member_key", "phase_name", "state", "reason", "opened_at")
-        output.rows([waiting], shape, columns=columns)
-    if due:
-        telling.write("\nwithin 24 hours")
-        output.rows([due], shape, columns=("due_at", "batch_id", "phase_name", "offset_minutes", "status"))
-    if waiting:
-        telling.suggest(f"tminus why hold {waiting[0]['id']}", shape)
-    elif found:
-        telling.suggest(f"tminus why batch {found[0]['id']}", shape)
+    again = whys.same_database(db)
+    telling.write(f"as of {found['now']}")
+    coloured = output.colour_wanted(sys.stdout)
+    width = shutil.get_terminal_size((80, 24)).columns if sys.stdout.isatty() else 0
+    behind = f" {whys.typed(again)}" if again else ""
+    for line in screenful.lines(found, again=behind, plain=signs.is_plain(sys.stdout)):
+        telling.write(_painted(line, width, coloured=coloured))
+    telling.suggest(whys.typed([*_next(found), *again]), shape)
     return Exit.DONE
+
+
+def _painted(line: screenful.Line, width: int, *, coloured: bool) -> str:
+    """Write a line with its colours, cut to the terminal's width unless it holds a command, which must stay whole."""
+    text = "".join(part for part, _ in line)
+    if width and len(text) > width and "tminus " not in text:
+        return f"{text[: width - 1]}…"
+    if not coloured:
+        return text.rstrip()
+    return "".join(f"\x1b[{_STYLES[style]}m{part}\x1b[0m" if style else part for part, style in line)
+
+
+def _next(found: Record) -> list[str]:
+    """Name the command that looks closer at what is worst."""
+    waiting, live = cast("list[Record]", found["holds"]), cast("list[Record]", found["batches"])
+    failed = [one for one in live if cast("dict[str, int]", one["counts"])["failed"]]
+    if waiting:
+        return ["tminus", "why", "hold", str(waiting[0]["id"])]
+    if live:
+        return ["tminus", "why", "batch", str((failed or live)[0]["id"])]
+    return ["tminus", "batch", "list"]
 
 
 def find(
@@ -58,5 +72,5 @@ def find(
         raise TminusError("E404", "there is no such member", place=key, hint=hint)
     columns = ("batch_id", "runbook_name", "generation", "status", "failed_step", "error_message", "moved_to")
     output.rows([found], shape, columns=columns)
-    telling.suggest(f"tminus why {key}", shape)
+    telling.suggest(whys.typed(["tminus", "why", key, *whys.same_database(db)]), shape)
     return Exit.DONE

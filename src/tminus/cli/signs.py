@@ -38,6 +38,7 @@ _OF_STEP: Final[dict[str, State]] = {
     "pending": "waiting", "dispatched": "sent", "polling": "polling", "succeeded": "done", "skipped": "skipped",
     "failed": "failed", "poll_timeout": "failed", "cancelled": "cancelled", "rolled_back": "undone",
 }  # fmt: skip
+_LETTERS: Final = {"·": "-", "…": "~"} | {shapes[0]: shapes[1] for shapes in SHAPES.values() if shapes[0] != "·"}
 _DRAWN: Final = "✓✗↻⧗⧖▸▹⌫⊘↷·█▓░…"
 
 
@@ -49,6 +50,11 @@ def shape(state: State, *, plain: bool = False) -> str:
 def of_step(status: str, *, plain: bool = False) -> str:
     """Return the sign of an execution's status."""
     return shape(_OF_STEP.get(status, "none"), plain=plain)
+
+
+def letters(text: str) -> str:
+    """Write a line with letters alone, each in the place of what it stands for."""
+    return text if text.isascii() else "".join(c if c.isascii() else _LETTERS.get(c, "?") for c in text)
 
 
 def is_plain(stream: TextIO) -> bool:

@@ -1,15 +1,16 @@
-"""Follow what happens: one JSON line for each change when piped, a live table on a terminal."""
+"""Follow what happens: one JSON line for each change when piped, a live screen on a terminal."""
 
+import os
 import sys
 import time
 from typing import Annotated, cast
 
 import typer
 
-from tminus.cli import output
+from tminus.cli import output, telling, whys
 from tminus.cli.exits import Exit
-from tminus.cli.options import Db, Format
-from tminus.cli.session import opened, wanted
+from tminus.cli.options import Actor, Db, Format
+from tminus.cli.session import acting, opened, wanted
 from tminus.domain.errors import TminusError
 from tminus.runbook.duration import parse_duration
 from tminus.store.insights import batches
@@ -27,6 +28,7 @@ def watch(
         str | None, typer.Option("--timeout", metavar="TIME", help="Stop after 30s, 15m or 2h; then exit 8.")
     ] = None,
     history: Annotated[bool, typer.Option("--history", help="Begin with what has happened already.")] = False,
+    actor: Actor = None,
     shape: Format = "table",
     db: Db = None,
 ) -> int:
@@ -37,10 +39,13 @@ def watch(
             if batch is not None:
                 wanted(tx, batches.one, batch, "batch")
             after = 0 if history else batches.newest_event(tx)
-        if shape in {"table", "wide"} and sys.stdout.isatty():
+        if shape in {"table", "wide"} and sys.stdout.isatty() and os.environ.get("TERM") != "dumb":
             from tminus.cli.screen import live  # noqa: PLC0415 - Rich costs a terminal alone.
 
-            return live(store, batch, until)
+            code = live(store, batch, until, acting(actor).actor)
+            wanted_next = ["tminus", "status"] if batch is None else ["tminus", "why", "batch", str(batch)]
+            telling.suggest(whys.typed([*wanted_next, *whys.same_database(db)]))
+            return code
         return _lines(store, batch, after, until)
 
 

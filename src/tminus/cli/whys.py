@@ -5,6 +5,7 @@ A pure function from the record that `-o json` prints to text, so that the comma
 
 from __future__ import annotations
 
+import os
 import shlex
 import textwrap
 from typing import TYPE_CHECKING, Final, cast
@@ -265,22 +266,30 @@ def _of_batch(found: Record, able: set[str]) -> list[str]:
 
 
 def _answer(found: Record, able: set[str]) -> list[str] | None:
-    hold, number = cast("Record", found["hold"]), str(found["id"])
+    hold = cast("Record", found["hold"])
+    words = answer_to(hold)
+    refused = {"approve", "reopen", "refuse", "lift"} & set(words[1:3]) - able
+    if not hold["is_open"] or refused:
+        return ["tminus", "why", "batch", str(hold["batch_id"])] if hold["batch_id"] else ["tminus", "status"]
+    return words
+
+
+def answer_to(hold: Record) -> list[str]:
+    """Return the command that answers an open hold; of two answers the one that keeps members."""
+    number, kind = str(hold["id"]), hold["kind"]
     lane = cast("Record", hold["evidence"] or {}).get("lane_id")
-    if hold["kind"] in {"rollback", "removal"} and lane and hold["is_open"]:
+    if kind in {"rollback", "removal"} and lane:
         return ["tminus", "retry", "--lane", str(lane), *_REASON]
-    if hold["kind"] == "rerun_init" and hold["is_open"]:
+    if kind == "rerun_init":
         return ["tminus", "retry", "--batch", str(hold["batch_id"]), *_REASON]
-    # What keeps members comes before what lets them go.
-    for name, words in (
-        ("approve", ["tminus", "approve", number]),
-        ("reopen", ["tminus", "gate", "reopen", number]),
-        ("refuse", ["tminus", "hold", "refuse", number]),
-        ("lift", ["tminus", "hold", "lift", number]),
-    ):
-        if name in able:
-            return [*words, *_REASON]
-    return ["tminus", "why", "batch", str(hold["batch_id"])] if hold["batch_id"] else ["tminus", "status"]
+    if kind == "gate":
+        return ["tminus", *(["approve"] if hold["state"] == "waiting" else ["gate", "reopen"]), number, *_REASON]
+    return ["tminus", "hold", "refuse" if kind in {"leavers", "vanished", "move"} else "lift", number, *_REASON]
+
+
+def same_database(db: str | None) -> list[str]:
+    """Return the option without which the next command would look elsewhere, where one was given."""
+    return ["--db", db] if db is not None and db != os.environ.get("TMINUS_DB") else []
 
 
 def typed(words: Iterable[str]) -> str:

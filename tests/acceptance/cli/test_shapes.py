@@ -82,7 +82,7 @@ THINGS: list[tuple[tuple[str, ...], set[str]]] = [
     (("why", ANNA), WHY_LANES | {"member_key", "failed_at", "moved_to", "retry_from"}),
     (("why", "step", "1"), WHY_CAUSE | {"member_key", "step_name"}),
     (("why", "gate", "1"), WHYS | HOME | {"hold", "stops", "not_by"}),
-    (("status",), {"now", "batches", "holds", "due"}),
+    (("status",), {"now", "batches", "holds", "pauses", "due", "sources", "workers", "queues"}),
     (("doctor",), {"ok", "checks", "violations"}),
     (("version",), {"version", "python", "sqlite"}),
     (("runbook", "get", "wave"), VERSION | {"data_table_name", "yaml_content"}),

@@ -123,6 +123,11 @@ def steps(database: Database, batch_id: int, *, failed: bool = False) -> Iterato
             yield found
 
 
+def steps_of(tx: Tx, member_id: int) -> list[Record]:
+    """Return every step of one member, lane by lane."""
+    return records(tx, _STEP, _MEMBER_STEPS.replace("{failed}", ""), (f"[{member_id}]",))
+
+
 def events(tx: Tx, after: int, batch_id: int | None = None, most: int = PAGE) -> list[Record]:
     """Return the next moves of a batch (of all batches without one) behind an id."""
     if batch_id is None:

@@ -124,6 +124,7 @@ class _Found:
     undone: Undone = ""
 
 
+_MAY_COME: Final = ("active", "done", "failed")
 _NOTHING: Final = Cell("none")
 _WAITING: Final = Cell("waiting")
 _INHERITED: Final = Cell("inherited")
@@ -240,7 +241,9 @@ def _bar(row: Record, book: Runbook, counts: dict[str, int]) -> Bar:
         status=str(row["status"]),
         done=int(str(row["lanes_succeeded"])),
         failed=int(str(row["lanes_failed"])),
-        total=int(str(row["lanes_total"])) if opened else counts.get("active", 0) + counts.get("done", 0),
+        total=int(str(row["lanes_total"]))
+        if opened
+        else sum(counts.get(name, 0) for name in ("active", "done", "failed")),
     )
 
 

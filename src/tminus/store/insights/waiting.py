@@ -21,7 +21,7 @@ from tminus.store.insights import batches, causes, failures, holds
 from tminus.store.loading import load
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
     from tminus.db.connection import Tx
     from tminus.domain.rows import Batch, Lane
@@ -51,7 +51,8 @@ def member(tx: Tx, context: Context, member_id: int) -> Record:
     subject = view.subject(row.batch_id, member_id)
     waits = [_wait(lane.kind, lane.sequence, lane.status, reason(view, subject, lane)) for lane in _open(subject)]
     if not waits and row.status == "active":
-        waits = _phases(view, subject)[:1] or [_of_batch(view, subject)]
+        passed = {lane.phase_id for lane in subject.lanes}
+        waits = _phases(view, subject, passed)[:1] or [_of_batch(view, subject)]
     return {
         "kind": "member",
         "id": member_id,
@@ -198,8 +199,9 @@ def _of_batch(view: View, subject: Subject) -> Record:
     return _wait("batch", str(subject.batch.id), subject.batch.status, batch_reason(view, subject.batch))
 
 
-def _phases(view: View, subject: Subject) -> list[Record]:
-    phases = [phase for phase in view.phases_of(subject.batch) if phase.status in PHASE_OPEN]
+def _phases(view: View, subject: Subject, passed: Collection[int | None] = ()) -> list[Record]:
+    """Say what the open phases wait for, but for those that the subject has come through already."""
+    phases = [one for one in view.phases_of(subject.batch) if one.status in PHASE_OPEN and one.id not in passed]
     phases.sort(key=lambda phase: (phase.due_at or "9", phase.phase_index))
     return [_wait("phase", phase.phase_name, phase.status, phase_reason(view, phase)) for phase in phases]
 
