@@ -1,5 +1,8 @@
 """Batches to look at: list, get, members, phases, steps, events."""
 
+import sys
+import time
+from collections.abc import Iterator
 from typing import Annotated, Literal
 
 import typer
@@ -8,7 +11,10 @@ from tminus.cli import output, telling
 from tminus.cli.exits import Exit
 from tminus.cli.options import BatchId, Db, Format
 from tminus.cli.session import opened, wanted
+from tminus.cli.watching import PAUSE_S, ending
 from tminus.store.insights import batches, members
+from tminus.store.insights.records import Record
+from tminus.store.store import Store
 
 Status = Literal["detected", "init_dispatched", "active", "closing", "completed", "failed", "cancelled"]
 COLUMNS = ("id", "runbook_name", "runbook_version", "status", "batch_start_time", "current_phase", "counts")
@@ -76,11 +82,36 @@ def list_steps(
     return Exit.DONE
 
 
-def list_events(batch: BatchId, *, shape: Format = "table", db: Db = None) -> int:
-    """Print the history of a batch."""
+def list_events(
+    batch: BatchId,
+    *,
+    follow: Annotated[bool, typer.Option("-f", "--follow", help="Wait for more, until the batch has ended.")] = False,
+    shape: Format = "table",
+    db: Db = None,
+) -> int:
+    """Print the history of a batch; with -f the exit code says how it ended, as that of `watch`."""
     with opened(db) as store:
         with store.database.read() as tx:
             wanted(tx, batches.one, batch, "batch")
         columns = ("at", "entity", "entity_id", "member_key", "from_status", "to_status", "cause", "actor")
-        output.rows(batches.all_events(store.database, batch), shape, columns=columns)
-    return Exit.DONE
+        pages = _followed(store, batch) if follow else batches.all_events(store.database, batch)
+        output.rows(pages, shape, columns=columns)
+        return (ending(store, batch) or Exit.DONE) if follow else Exit.DONE
+
+
+def _followed(store: Store, batch: int) -> Iterator[list[Record]]:
+    """Yield what happens by pages, and what happened before; each page is seen before the next is waited for."""
+    after = 0
+    while True:
+        # Whether it has ended is asked first, so that what led there is among the lines that follow.
+        ended = ending(store, batch)
+        with store.database.read() as tx:
+            found = batches.events(tx, after, batch)
+        if found:
+            yield found
+            after = int(str(found[-1]["id"]))
+            sys.stdout.flush()
+        elif ended is not None:
+            return
+        else:
+            time.sleep(PAUSE_S)

@@ -97,6 +97,55 @@ def versions(name: RunbookName, *, shape: Format = "table", db: Db = None) -> in
     return Exit.DONE
 
 
+def activate(
+    name: RunbookName,
+    *,
+    reason: Remark = "",
+    dry_run: DryRun = False,
+    actor: Actor = None,
+    shape: Format = "table",
+    db: Db = None,
+) -> int:
+    """Let the newest version count again after a deactivation."""
+    return _set_active(name, db, shape, active=True, dry_run=dry_run, who=(actor, reason))
+
+
+def deactivate(
+    name: RunbookName,
+    *,
+    reason: Remark = "",
+    dry_run: DryRun = False,
+    actor: Actor = None,
+    shape: Format = "table",
+    db: Db = None,
+) -> int:
+    """Let no version count: its source is not asked, no batch is made; live batches go on to their end."""
+    return _set_active(name, db, shape, active=False, dry_run=dry_run, who=(actor, reason))
+
+
+def _set_active(
+    name: str, db: str | None, shape: output.Shape, *, active: bool, dry_run: bool, who: tuple[str | None, str]
+) -> int:
+    person = acting(*who)
+    with opened(db) as store:
+        with store.database.read() as tx:
+            found = runbooks.versions(tx, name)
+            if not found:
+                raise _missing(tx, name)
+        with trying(store, dry_run=dry_run):
+            changed = store.set_active(name, active=active, actor=person.actor, reason=person.reason)
+    word = "active" if active else "inactive"
+    if not changed:
+        raise TminusError("E410", f"the runbook is {word} already", place=name)
+    if shape in {"table", "wide"}:
+        telling.write(f"{name}: {'would be ' if dry_run else ''}{word}")
+    else:
+        output.one(
+            {"name": name, "version": found[0]["version"], "is_active": active, "dry_run": dry_run}, shape, name="name"
+        )
+    return Exit.DONE
+
+
 def enable(
     name: RunbookName,
     *,
@@ -189,5 +238,8 @@ def missing(tx: Tx, name: str, version: int | None = None) -> TminusError:
         return TminusError(
             "E404", f"there is no version {version}", place=name, hint="tminus runbook versions lists them"
         )
+    if version is None and runbooks.versions(tx, name):
+        hint = f"tminus runbook activate {name}"
+        return TminusError("E521", "the runbook is inactive", place=name, hint=hint)
     near = did_you_mean(name, runbooks.active_names(tx), most=1_000)
     return TminusError("E521", "there is no such runbook", place=name, hint=near or "tminus runbook list shows them")

@@ -175,8 +175,19 @@ _ORIGIN: Final = """SELECT m.batch_id, m.member_key, m.status, m.data_json, m.fa
 _COUNT_FAILED: Final = "UPDATE batches SET members_failed = members_failed + 1 WHERE id = ?"
 
 
-def move(
-    tx: Tx, member_id: int, batch_id: int, context: Context, applied: Applied, *, actor: str | None = None
+_MOVED: Final = """INSERT INTO audit (at, actor, action, scope, subject, reason, outcome)
+  VALUES (?, ?, 'Move', ?, ?, ?, 'done')"""
+
+
+def move(  # noqa: PLR0913 - whom, whereto, and who says so why.
+    tx: Tx,
+    member_id: int,
+    batch_id: int,
+    context: Context,
+    applied: Applied,
+    *,
+    actor: str | None = None,
+    reason: str = "",
 ) -> int | None:
     """Let a member go on in another open batch; return its new row's id, None when it cannot move."""
     target = tx.one(_BATCH, (batch_id,))
@@ -196,4 +207,6 @@ def move(
         _COUNT_MEMBERS if status == "active" else _COUNT_FAILED, (1, batch_id) if status == "active" else (batch_id,)
     )
     apply(tx, [ev.Moving(member_id, heir, actor)], context, applied)
+    if actor is not None:
+        tx.run(_MOVED, (context.now, actor, f"batch {home}", f"{key} to batch {batch_id}", reason))
     return heir

@@ -57,6 +57,24 @@ def publish(  # noqa: PLR0913 - what a publisher says, and when.
     return version
 
 
+_ACTIVATE: Final = """UPDATE runbooks SET is_active = 1 WHERE name = ?1
+  AND version = (SELECT max(version) FROM runbooks WHERE name = ?1)
+  AND NOT EXISTS (SELECT 1 FROM runbooks WHERE name = ?1 AND is_active)"""
+_AUDIT: Final = """INSERT INTO audit (at, actor, action, scope, subject, reason, outcome)
+  VALUES (?, ?, ?, 'runbook', ?, ?, 'done')"""
+
+
+def set_active(tx: Tx, name: str, now: Instant, *, active: bool, actor: str, reason: str) -> bool:
+    """Let the newest version be the active one, or none at all; tell whether that changed anything.
+
+    A runbook without an active version is asked nothing and makes no batch; batches that live go on to their end.
+    """
+    changed = tx.run(_ACTIVATE if active else _RETIRE, (name,)) > 0
+    if changed:
+        tx.run(_AUDIT, (now, actor, "Activate" if active else "Deactivate", name, reason))
+    return changed
+
+
 def _free_view(tx: Tx, name: str, version: int) -> str:
     """Return a view's name that no other runbook has: names that differ in signs alone share their letters."""
     plain = view_name(name, version)

@@ -237,10 +237,15 @@ class Store:
         with self.database.write() as tx:
             return cohort.join(tx, batch_id, members, self._context(tx), Applied())
 
-    def move(self, member_id: int, batch_id: int, actor: str | None = None) -> int | None:
-        """Move a member to another open batch."""
+    def move(self, member_id: int, batch_id: int, actor: str | None = None, reason: str = "") -> int | None:
+        """Move a member to another open batch; one whom an operator has moved stays there."""
         with self.database.write() as tx:
-            return cohort.move(tx, member_id, batch_id, self._context(tx), Applied(), actor=actor)
+            return cohort.move(tx, member_id, batch_id, self._context(tx), Applied(), actor=actor, reason=reason)
+
+    def set_active(self, name: str, *, active: bool, actor: str, reason: str) -> bool:
+        """Let a runbook's newest version be the active one, or none; tell whether that changed anything."""
+        with self.database.write() as tx:
+            return runbooks.set_active(tx, name, self.now(), active=active, actor=actor, reason=reason)
 
     def publish(
         self,

@@ -59,6 +59,11 @@ LISTS: list[tuple[tuple[str, ...], set[str]]] = [
     (("batch", "steps", "1"), STEP),
     (("batch", "events", "1"), EVENT),
     (("find", ANNA), MEMBER),
+    (
+        ("member", "history", ANNA),
+        {"id", "at", "batch_id", "generation", "entity", "entity_id", "phase_name", "step_name", "from_status",
+         "to_status", "attempt", "cause", "actor", "detail"},
+    ),
     (("hold", "list"), HOLD),
     (("gate", "list"), HOLD),
     (
@@ -93,6 +98,8 @@ THINGS: list[tuple[tuple[str, ...], set[str]]] = [
 RESULT = {"dry_run", "done", "refused", "results"}
 CHANGES: list[tuple[tuple[str, ...], set[str]]] = [
     (("runbook", "publish"), {"name", "version", "automation_enabled", "dry_run"}),
+    (("runbook", "deactivate", "wave"), {"name", "version", "is_active", "dry_run"}),
+    (("member", "move", ANNA, "--to", "2", "--batch", "1", *WHY), RESULT),
     (("automation", "enable", "wave"), AUTOMATION),
     (("automation", "disable", "wave"), AUTOMATION),
     (

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from tminus.domain.errors import TminusError
 from tminus.store.insights import selection
-from tminus.store.insights.records import PAGE, Record, plain, record, records
+from tminus.store.insights.records import PAGE, Record, paged, plain, record, records
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -34,6 +34,7 @@ _BY_ID: Final = f"{_FROM} WHERE m.id = ?"
 _LIKE: Final = """SELECT DISTINCT member_key FROM batch_members WHERE instr(lower(member_key), lower(?)) > 0
   ORDER BY member_key LIMIT 5"""
 _CANDIDATES: Final = """SELECT m.id, m.batch_id, b.status IN ('detected', 'init_dispatched', 'active', 'closing')
+    AND m.moved_to IS NULL AND m.status <> 'removed'
   FROM batch_members m JOIN batches b ON b.id = m.batch_id
   WHERE m.member_key = ? AND (? IS NULL OR m.batch_id = ?) ORDER BY m.id DESC"""
 _NEWEST: Final = """m.moved_to IS NULL AND NOT EXISTS (SELECT 1 FROM batch_members n
@@ -42,6 +43,29 @@ _SELECTED: Final = f"""SELECT m.id, m.member_key FROM batch_members m JOIN batch
   WHERE m.id > ? AND {_NEWEST} AND {{where}} ORDER BY m.id LIMIT ?"""
 _KEYS: Final = "SELECT member_key FROM batch_members WHERE id IN (SELECT value FROM json_each(?))"
 _LIVE: Final = "b.status IN ('detected', 'init_dispatched', 'active', 'closing')"
+_MOVE: Final = (
+    *plain("id", "at", "batch_id", of="v"),
+    ("generation", "m.generation"),
+    *plain("entity", "entity_id", of="v"),
+    ("phase_name", "(SELECT l.sequence FROM lanes l WHERE l.id = coalesce(e.lane_id, n.id))"),
+    ("step_name", "e.step_name"),
+    *plain("from_status", "to_status", "attempt", "cause", "actor", "detail", of="v"),
+)
+_HISTORY: Final = """SELECT {columns} FROM batch_members m
+  JOIN events v ON v.batch_id = m.batch_id AND v.member_id = m.id
+  LEFT JOIN executions e ON v.entity = 'execution' AND e.id = v.entity_id
+  LEFT JOIN lanes n ON v.entity = 'lane' AND n.id = v.entity_id
+  WHERE m.member_key = ? AND (? IS NULL OR m.batch_id = ?) AND v.id > ? ORDER BY v.id LIMIT ?"""
+
+
+def history(database: Database, key: str, batch_id: int | None = None) -> Iterator[list[Record]]:
+    """Yield every move of a key by pages, over all of its batches or in one."""
+
+    def page(after: int) -> list[Record]:
+        with database.read() as tx:
+            return records(tx, _MOVE, _HISTORY, (key, batch_id, batch_id, after, PAGE))
+
+    return paged(page)
 
 
 def of_batch(database: Database, batch_id: int) -> Iterator[list[Record]]:
