@@ -17,6 +17,7 @@ from tminus.runbook.model import Runbook
 from tminus.runbook.wording import did_you_mean
 from tminus.store.discovery import set_automation
 from tminus.store.insights import runbooks
+from tminus.store.runbooks import set_active
 
 
 def publish(
@@ -131,9 +132,9 @@ def _set_active(
         with store.database.read() as tx:
             found = runbooks.versions(tx, name)
             if not found:
-                raise _missing(tx, name)
-        with trying(store, dry_run=dry_run):
-            changed = store.set_active(name, active=active, actor=person.actor, reason=person.reason)
+                raise missing(tx, name)
+        with trying(store, dry_run=dry_run), store.database.write() as tx:
+            changed = set_active(tx, name, store.now(), active=active, actor=person.actor, reason=person.reason)
     word = "active" if active else "inactive"
     if not changed:
         raise TminusError("E410", f"the runbook is {word} already", place=name)

@@ -242,11 +242,6 @@ class Store:
         with self.database.write() as tx:
             return cohort.move(tx, member_id, batch_id, self._context(tx), Applied(), actor=actor, reason=reason)
 
-    def set_active(self, name: str, *, active: bool, actor: str, reason: str) -> bool:
-        """Let a runbook's newest version be the active one, or none; tell whether that changed anything."""
-        with self.database.write() as tx:
-            return runbooks.set_active(tx, name, self.now(), active=active, actor=actor, reason=reason)
-
     def publish(
         self,
         runbook: Runbook,
