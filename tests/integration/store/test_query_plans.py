@@ -68,11 +68,15 @@ SORTS: Final = {
     "sweeps.ONE_WAY_PHASES": "the one_way steps of one batch, at a change of version",
     "runbooks._LIVE": "asked when the workers' ids may have changed, not in a round",
     "runbooks._READY_IDS": "asked when the workers' ids may have changed, not in a round",
+    "impact._STANDING": "the phases of one batch, looked at for a person",
+    "impact._AFTER": "the phases of one batch, looked at for a person",
 }
 # Walks of an index that is not short, each ended early or asked seldom.
 WALKS: Final = {
     "runbooks._LIVE": "asked when the workers' ids may have changed, not in a round",
     "runbooks._READY_IDS": "asked when the workers' ids may have changed, not in a round",
+    "rehearsal._RATED": "a rehearsal's own database in memory, and the walk ends at its first row",
+    "standing._NEWEST": "asked once at the start, from the newest end, and the walk ends at its first row",
 }
 
 # Which way the due-scans and the statements of every round must go.

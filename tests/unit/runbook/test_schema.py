@@ -125,7 +125,7 @@ def test_the_reference_names_every_code_with_its_title() -> None:
 
 def test_every_code_that_the_room_uses_is_in_the_catalogue_and_the_other_way_round() -> None:
     used = {code for path in ROOM.glob("*.py") for code in re.findall(r'"([EW]\d{3})"', path.read_text("utf-8"))}
-    assert used == {code.code for code in runbook.CODES}
+    assert {code.code for code in runbook.CODES} <= used <= set(CATALOGUE)  # Cases and plans have codes of their own.
 
 
 @pytest.mark.parametrize("code", runbook.CODES, ids=lambda code: str(code.code))
