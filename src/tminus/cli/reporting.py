@@ -81,7 +81,7 @@ class Reporter:
 
     def _made(self, one: Record) -> None:
         t0 = f"T-0 {one['batch_start_time']}" if one["batch_start_time"] else "no T-0: it waits to be advanced"
-        count = int(str(one["members_active"]))
+        count = int(str(one["members"]))
         members = "1 member" if count == 1 else f"{count:,} members"
         message = f"batch {one['id']} of {one['runbook_name']} made: {members}, {t0}"
         self._voice.say(message, "batch_made", at=one["detected_at"], batch_id=one["id"])

@@ -79,7 +79,7 @@ def test_a_source_that_fails_is_told_once_and_again_when_it_answers(host: Host) 
     lines = said(ended.lines)
     assert len([line for line in lines if "runbook wave: its source fails: " in line]) == 1
     assert "runbook wave: its source answers again" in lines
-    assert any(line.startswith("batch 1 of wave made: 1 member, T-0 ") for line in lines)
+    assert any(line.startswith("batch 1 of wave made: 1 member, T-0 ") for line in lines), lines
 
 
 def test_a_flood_is_counted_instead_of_listed(host: Host) -> None:

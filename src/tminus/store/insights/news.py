@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 MOST: Final = 20
 FEW: Final = 3
 
-_BATCH: Final = plain("id", "runbook_name", "status", "batch_start_time", "detected_at", "members_active")
+_BATCH: Final = (
+    *plain("id", "runbook_name", "status", "batch_start_time", "detected_at"),
+    ("members", "members_active + members_done + members_failed + members_removed + members_cancelled"),
+)
 _MADE: Final = f"SELECT {{columns}} FROM batches WHERE id > ? ORDER BY id LIMIT {MOST}"
 _ENDING: Final = (
     ("at", "v.at"),
