@@ -6,6 +6,7 @@ long; each member is done or refused by itself. A dry run goes the same way insi
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from tminus.cli import output, telling
@@ -15,7 +16,7 @@ from tminus.domain.errors import TminusError
 from tminus.store.insights import members, selection
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from tminus.cli.output import Shape
     from tminus.progression.events import Event
@@ -23,7 +24,15 @@ if TYPE_CHECKING:
 
 PORTION: Final = 200
 Result = dict[str, object]
-Chosen = list[tuple[int, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A member that a command means; or a key that names none, and why."""
+
+    key: str
+    member_id: int = 0
+    error: TminusError | None = None
 
 
 def chosen(
@@ -33,20 +42,21 @@ def chosen(
     batch_id: int | None,
     *,
     only: str = "",
-) -> Chosen:
-    """Return id and key of the members that a command means.
+    whole: bool = False,
+) -> list[Target]:
+    """Return the members that a command means, each key with what it names.
 
     Keys and a selection exclude each other. `only` is the selection that counts where a selection says nothing about
-    the status; a batch alone means all of its members that fit it.
+    the status; with `whole` a batch alone means all of its members that fit it.
     """
     named = keys_given(keys)
     if named and where is not None:
         raise TminusError("E401", "KEY and --where exclude each other", hint="name members, or select them")
     if named:
-        with store.database.read() as tx:
-            return [(members.meant(tx, key, batch_id), key) for key in named]
-    if where is None and batch_id is None:
-        raise TminusError("E401", "no member is named", hint="give a KEY, --where or --batch")
+        return _by_key(store, named, batch_id)
+    if where is None and (batch_id is None or not whole):
+        ways = "a KEY, --where or --batch" if whole else "a KEY or --where"
+        raise TminusError("E401", "no member is named", hint=f"give {ways}")
     terms = selection.parse(where) if where is not None else ()
     if only and not selection.names(terms, "status"):
         terms = (*terms, *selection.parse(only))
@@ -55,7 +65,39 @@ def chosen(
         asked = where if where is not None else only or "any"
         inside = "in the open batches" if batch_id is None else f"in batch {batch_id}"
         raise TminusError("E404", f"no member {inside} fits {asked}", hint="tminus batch members lists them")
+    return [Target(key, member_id) for member_id, key in found]
+
+
+def _by_key(store: Store, keys: Sequence[str], batch_id: int | None) -> list[Target]:
+    """Look every key up; one that names nobody is its own failure, and stops the others only when it is alone."""
+    found: list[Target] = []
+    with store.database.read() as tx:
+        for key in keys:
+            try:
+                found.append(Target(key, members.meant(tx, key, batch_id)))
+            except TminusError as error:
+                if len(keys) == 1:
+                    raise
+                found.append(Target(key, error=error))
     return found
+
+
+def each(store: Store, targets: Sequence[Target], make: Callable[[int], Event], *, dry_run: bool) -> list[Result]:
+    """Give one command for each member, and return one result for each target, in their order."""
+    return asked(store, [(one.key, one.error or make(one.member_id)) for one in targets], dry_run=dry_run)
+
+
+def asked(store: Store, wishes: Sequence[tuple[str, Event | TminusError]], *, dry_run: bool) -> list[Result]:
+    """Give what can be given to the store; what cannot even be asked is a result as well, in its place."""
+    there = [(label, wish) for label, wish in wishes if not isinstance(wish, TminusError)]
+    done = iter(perform(store, [wish for _, wish in there], [label for label, _ in there], dry_run=dry_run))
+    return [missed(label, wish) if isinstance(wish, TminusError) else next(done) for label, wish in wishes]
+
+
+def missed(subject: str, error: TminusError) -> Result:
+    """Make the result of something that could not even be asked."""
+    message = f"{error.message} - {error.hint}" if error.hint else error.message
+    return {"subject": subject, "ok": False, "code": error.code, "message": message}
 
 
 def perform(store: Store, events: Sequence[Event], labels: Sequence[str], *, dry_run: bool) -> list[Result]:
@@ -105,4 +147,6 @@ def report(results: Sequence[Result], shape: Shape, *, did: str, dry_run: bool) 
         output.rows([results], shape, columns=("subject", "ok", "message"), name="subject")
     if not refused:
         return Exit.DONE
-    return Exit.SOME_FAILED if good else Exit.CONFLICT
+    if good:
+        return Exit.SOME_FAILED
+    return Exit.NOT_FOUND if all(one["code"] == "E404" for one in refused) else Exit.CONFLICT

@@ -8,9 +8,10 @@ import typer
 from tminus.cli import doing, telling
 from tminus.cli.exits import Exit
 from tminus.cli.options import Actor, Db, DryRun, Format, InBatch, Keys, Reason
-from tminus.cli.publishing import active
-from tminus.cli.session import keys_given, opened, wanted, with_reason
+from tminus.cli.publishing import known
+from tminus.cli.session import Who, opened, wanted, with_reason
 from tminus.cli.waiting import HoldId
+from tminus.db.connection import Tx
 from tminus.domain.errors import TminusError
 from tminus.domain.status import HoldScope
 from tminus.progression import events as ev
@@ -25,13 +26,14 @@ Answer = Literal["lift", "approve", "reject", "reopen", "accept", "refuse"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scope:
-    """One thing that is paused or resumed, and what it is called."""
+    """One thing that is paused or resumed, and what it is called; `error` where a key names nobody."""
 
     scope: HoldScope
     label: str
     runbook: str | None = None
     batch_id: int | None = None
     member_id: int | None = None
+    error: TminusError | None = None
 
 
 def pause(
@@ -49,13 +51,12 @@ def pause(
     """Stop sending work: everywhere, for a runbook, for a batch, or for members (with --batch: in that batch)."""
     who = with_reason(actor, reason)
     with opened(db) as store:
-        found = _scopes(store, keys, runbook, batch, everything=everything)
-        events = [
-            ev.OpenHold(scope=one.scope, key=one.runbook, batch_id=one.batch_id, member_id=one.member_id,
-                        actor=who.actor, reason=who.reason)
-            for one in found
-        ]  # fmt: skip
-        results = doing.perform(store, events, [one.label for one in found], dry_run=dry_run)
+        wishes: list[tuple[str, ev.Event | TminusError]] = []
+        for one in _scopes(store, keys, runbook, batch, everything=everything):
+            event = ev.OpenHold(scope=one.scope, key=one.runbook, batch_id=one.batch_id, member_id=one.member_id,
+                                actor=who.actor, reason=who.reason)  # fmt: skip
+            wishes.append((one.label, one.error or event))
+        results = doing.asked(store, wishes, dry_run=dry_run)
     code = doing.report(results, shape, did="paused", dry_run=dry_run)
     if code == Exit.DONE and not dry_run:
         telling.suggest("tminus status", shape)
@@ -77,47 +78,51 @@ def resume(
     """Lift the pause of exactly this scope; others stay."""
     who = with_reason(actor, reason)
     with opened(db) as store:
-        events: list[ev.Event] = []
-        labels: list[str] = []
+        wishes: list[tuple[str, ev.Event | TminusError]] = []
         for one in _scopes(store, keys, runbook, batch, everything=everything):
-            with store.database.read() as tx:
-                found = holds.pauses(tx, one.scope, runbook=one.runbook, batch_id=one.batch_id, member_id=one.member_id)
-            if not found:
-                hint = "tminus hold list --kind pause shows what is"
-                raise TminusError("E410", "it is not paused", place=one.label, hint=hint)
-            for hold_id, batch_id in found:
-                events.append(_answer(hold_id, batch_id, "lift", who.actor, who.reason))
-                labels.append(one.label)
-        results = doing.perform(store, events, labels, dry_run=dry_run)
+            wishes += [(one.label, wish) for wish in _lifts(store, one, who)]
+        results = doing.asked(store, wishes, dry_run=dry_run)
     return doing.report(results, shape, did="resumed", dry_run=dry_run)
+
+
+def _lifts(store: Store, one: Scope, who: Who) -> list[ev.Event | TminusError]:
+    """Return what lifts the pauses of exactly this scope, or why there is nothing to lift."""
+    if one.error is not None:
+        return [one.error]
+    with store.database.read() as tx:
+        found = holds.pauses(tx, one.scope, runbook=one.runbook, batch_id=one.batch_id, member_id=one.member_id)
+    if not found:
+        return [TminusError("E410", "it is not paused", hint="tminus hold list --kind pause shows what is")]
+    return [_answer(hold_id, home, "lift", who.actor, who.reason) for hold_id, home in found]
 
 
 def _scopes(
     store: Store, keys: list[str] | None, runbook: str | None, batch: int | None, *, everything: bool
 ) -> list[Scope]:
     """Return what is meant; exactly one way of saying it is allowed."""
-    named = keys_given(keys)
-    ways = [everything, runbook is not None, batch is not None and not named, bool(named)]
+    ways = [everything, runbook is not None, batch is not None and not keys, bool(keys)]
     if sum(ways) != 1 or (batch is not None and (everything or runbook is not None)):
         raise TminusError("E401", "one of --all, --runbook, --batch or KEY is needed", hint="pause one scope at a time")
     if everything:
         return [Scope(scope="all", label="everything")]
     with store.database.read() as tx:
         if runbook is not None:
-            active(tx, runbook)
+            known(tx, runbook)
             return [Scope(scope="runbook", label=f"runbook {runbook}", runbook=runbook)]
         if batch is not None:
             wanted(tx, batches.one, batch, "batch")
-            if not named:
+            if not keys:
                 return [Scope(scope="batch", label=f"batch {batch}", batch_id=batch)]
-        found: list[Scope] = []
-        for key in named:
-            row = wanted(tx, members.one, members.meant(tx, key, batch), "member")
-            if row["status"] in {"done", "removed"}:
-                raise TminusError("E410", f"the member is {row['status']}", place=key)
-            home = int(str(row["batch_id"]))
-            found.append(Scope(scope="member", label=key, batch_id=home, member_id=int(str(row["id"]))))
-        return found
+    targets = doing.chosen(store, keys, None, batch)
+    with store.database.read() as tx:
+        return [_of_member(tx, one) for one in targets]
+
+
+def _of_member(tx: Tx, target: doing.Target) -> Scope:
+    if target.error is not None:
+        return Scope(scope="member", label=target.key, error=target.error)
+    row = wanted(tx, members.one, target.member_id, "member")
+    return Scope(scope="member", label=target.key, batch_id=int(str(row["batch_id"])), member_id=target.member_id)
 
 
 def _answer(hold_id: int, batch_id: int | None, answer: Answer, actor: str, reason: str) -> ev.AnswerHold:

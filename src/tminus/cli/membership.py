@@ -1,14 +1,14 @@
 """Members: get one and its history, remove some, move some, edit the data of one, answer for leavers."""
 
+from functools import partial
 from typing import Annotated, Final, Literal
 
 import typer
 
 from tminus.cli import doing, output, telling
 from tminus.cli.exits import Exit
-from tminus.cli.operating import Key
-from tminus.cli.options import Actor, BatchId, Db, DryRun, Format, InBatch, Reason
-from tminus.cli.session import opened, pairs, trying, wanted, with_reason
+from tminus.cli.options import Actor, BatchId, Db, DryRun, Format, InBatch, Keys, Reason, Where
+from tminus.cli.session import Who, opened, pairs, trying, wanted, with_reason
 from tminus.db.connection import Tx
 from tminus.domain.errors import TminusError
 from tminus.progression import events as ev
@@ -36,9 +36,10 @@ def get_member(
 
 def remove(
     batch: BatchId,
-    keys: Annotated[list[str], typer.Argument(metavar="KEY...", help="Member keys; - reads them from stdin.")],
+    keys: Keys = None,
     *,
     reason: Reason,
+    where: Where = None,
     force: Annotated[bool, typer.Option("--force", help="Do not wait for a job that is out.")] = False,
     dry_run: DryRun = False,
     actor: Actor = None,
@@ -50,19 +51,21 @@ def remove(
     with opened(db) as store:
         with store.database.read() as tx:
             wanted(tx, batches.one, batch, "batch")
-        found = doing.chosen(store, keys, None, batch)
-        events = [
-            ev.Remove(member_id=member_id, force=force, actor=who.actor, reason=who.reason) for member_id, _ in found
-        ]
-        results = doing.perform(store, events, [key for _, key in found], dry_run=dry_run)
+        found = doing.chosen(store, keys, where, batch)
+        results = doing.each(store, found, partial(_remove, who, force=force), dry_run=dry_run)
     return doing.report(results, shape, did="removed", dry_run=dry_run)
 
 
+def _remove(who: Who, member_id: int, *, force: bool) -> ev.Remove:
+    return ev.Remove(member_id=member_id, force=force, actor=who.actor, reason=who.reason)
+
+
 def move(
-    keys: Annotated[list[str], typer.Argument(metavar="KEY...", help="Member keys; - reads them from stdin.")],
+    keys: Keys = None,
     *,
     to: Annotated[int, typer.Option("--to", metavar="ID", help="The batch in which they go on.")],
     reason: Reason,
+    where: Where = None,
     batch: InBatch = None,
     dry_run: DryRun = False,
     actor: Actor = None,
@@ -74,16 +77,19 @@ def move(
     with opened(db) as store:
         with store.database.read() as tx:
             target = wanted(tx, batches.one, to, "batch")
-        found = doing.chosen(store, keys, None, batch)
+        found = doing.chosen(store, keys, where, batch)
         results: list[doing.Result] = []
         with trying(store, dry_run=dry_run):
-            for member_id, key in found:
+            for one in found:
+                if one.error is not None:
+                    results.append(doing.missed(one.key, one.error))
+                    continue
                 with store.database.read() as tx:
-                    why = _not_to(tx, wanted(tx, members.one, member_id, "member"), target)
-                if not why and store.move(member_id, to, who.actor, who.reason) is None:
+                    why = _not_to(tx, wanted(tx, members.one, one.member_id, "member"), target)
+                if not why and store.move(one.member_id, to, who.actor, who.reason) is None:
                     why = f"batch {to} does not take it"
                 done = {"ok": not why, "code": "E410" if why else "", "message": why or "done"}
-                results.append({"subject": key, **done})
+                results.append({"subject": one.key, **done})
     return doing.report(results, shape, did=f"moved to batch {to}", dry_run=dry_run)
 
 
@@ -179,7 +185,7 @@ def _answer_leavers(
 
 
 def edit(
-    key: Key,
+    keys: Keys = None,
     *,
     reason: Reason,
     assigned: Annotated[
@@ -188,6 +194,7 @@ def edit(
     released: Annotated[
         list[str] | None, typer.Option("--release", metavar="NAME", help="Let the source count again; may be repeated.")
     ] = None,
+    where: Where = None,
     batch: InBatch = None,
     dry_run: DryRun = False,
     actor: Actor = None,
@@ -206,8 +213,10 @@ def edit(
             "E401", "nothing to set and nothing to release", hint="give --set NAME=VALUE or --release NAME"
         )
     with opened(db) as store:
-        with store.database.read() as tx:
-            member_id = members.meant(tx, key, batch)
-        event = ev.EditData(member_id=member_id, values=values, actor=who.actor, reason=who.reason)
-        results = doing.perform(store, [event], [key], dry_run=dry_run)
+        found = doing.chosen(store, keys, where, batch)
+        results = doing.each(store, found, partial(_edit, who, values), dry_run=dry_run)
     return doing.report(results, shape, did="edited", dry_run=dry_run)
+
+
+def _edit(who: Who, values: dict[str, object], member_id: int) -> ev.EditData:
+    return ev.EditData(member_id=member_id, values=values, actor=who.actor, reason=who.reason)

@@ -1,5 +1,6 @@
 """What an operator does to members that are stuck: retry, skip, mark done, roll back."""
 
+from functools import partial
 from typing import Annotated
 
 import orjson
@@ -10,7 +11,6 @@ from tminus.cli.options import Actor, Db, DryRun, Format, InBatch, Keys, Reason,
 from tminus.cli.session import Who, opened, pairs, with_reason
 from tminus.domain.errors import TminusError
 from tminus.progression import events as ev
-from tminus.store.insights import members
 from tminus.store.store import Store
 
 _FAILED = "status=failed"
@@ -45,13 +45,13 @@ def retry(
             again = ev.RetryInit(batch_id=batch, actor=who.actor, reason=who.reason)
             results = doing.perform(store, [again], [f"batch {batch}"], dry_run=dry_run)
         else:
-            found = doing.chosen(store, keys, where, batch, only=_FAILED)
-            events = [_retry(member_id, who, from_step, original=original) for member_id, _ in found]
-            results = doing.perform(store, events, [key for _, key in found], dry_run=dry_run)
+            found = doing.chosen(store, keys, where, batch, only=_FAILED, whole=True)
+            make = partial(_retry, who, from_step, original=original)
+            results = doing.each(store, found, make, dry_run=dry_run)
     return doing.report(results, shape, did="tried again", dry_run=dry_run)
 
 
-def _retry(member_id: int, who: Who, from_step: str | None, *, original: bool) -> ev.Retry:
+def _retry(who: Who, from_step: str | None, member_id: int, *, original: bool) -> ev.Retry:
     return ev.Retry(member_id=member_id, from_step=from_step, original=original, actor=who.actor, reason=who.reason)
 
 
@@ -61,38 +61,37 @@ def _init_failed(store: Store, batch_id: int) -> bool:
 
 
 Step = Annotated[str, typer.Option("--step", metavar="STEP", help="The step, or PHASE/STEP.")]
-Key = Annotated[str, typer.Argument(metavar="KEY", help="Key of the member.")]
 
 
 def skip(
-    key: Key,
+    keys: Keys = None,
     *,
     step: Step,
     reason: Reason,
+    where: Where = None,
     batch: InBatch = None,
     dry_run: DryRun = False,
     actor: Actor = None,
     shape: Format = "table",
     db: Db = None,
 ) -> int:
-    """Pass over a step; the member goes on with the next."""
+    """Pass over a step; the members go on with the next."""
     who = with_reason(actor, reason)
     with opened(db) as store:
-        event = ev.PassStep(
-            member_id=_meant(store, key, batch), step=step, done=False, actor=who.actor, reason=who.reason
-        )
-        results = doing.perform(store, [event], [key], dry_run=dry_run)
+        found = doing.chosen(store, keys, where, batch)
+        results = doing.each(store, found, partial(_pass, who, step, None), dry_run=dry_run)
     return doing.report(results, shape, did=f"passed over {step}", dry_run=dry_run)
 
 
 def mark_done(
-    key: Key,
+    keys: Keys = None,
     *,
     step: Step,
     reason: Reason,
     outputs: Annotated[
         list[str] | None, typer.Option("--output", metavar="NAME=VALUE", help="What the step gives; may be repeated.")
     ] = None,
+    where: Where = None,
     batch: InBatch = None,
     dry_run: DryRun = False,
     actor: Actor = None,
@@ -103,11 +102,17 @@ def mark_done(
     who = with_reason(actor, reason)
     given: dict[str, object] = {name: _value(text) for name, text in pairs(outputs, "--output").items()}
     with opened(db) as store:
-        event = ev.PassStep(
-            member_id=_meant(store, key, batch), step=step, done=True, outputs=given, actor=who.actor, reason=who.reason
-        )
-        results = doing.perform(store, [event], [key], dry_run=dry_run)
+        found = doing.chosen(store, keys, where, batch)
+        results = doing.each(store, found, partial(_pass, who, step, given), dry_run=dry_run)
     return doing.report(results, shape, did=f"counted as done at {step}", dry_run=dry_run)
+
+
+def _pass(who: Who, step: str, outputs: dict[str, object] | None, member_id: int) -> ev.PassStep:
+    """Make the event of one member: with outputs the step is done, without it is skipped."""
+    return ev.PassStep(
+        member_id=member_id, step=step, done=outputs is not None, outputs=outputs or {}, actor=who.actor,
+        reason=who.reason,
+    )  # fmt: skip
 
 
 def _value(text: str) -> object:
@@ -121,11 +126,6 @@ def _value(text: str) -> object:
             "E406", f"the value is no JSON: {error}", place="--output", hint="quote it as text"
         ) from error
     return found
-
-
-def _meant(store: Store, key: str, batch_id: int | None) -> int:
-    with store.database.read() as tx:
-        return members.meant(tx, key, batch_id)
 
 
 def rollback(
@@ -145,10 +145,10 @@ def rollback(
     """Undo the work of members; each is failed afterwards."""
     who = with_reason(actor, reason)
     with opened(db) as store:
-        found = doing.chosen(store, keys, where, batch)
-        events = [
-            ev.RollBack(member_id=member_id, to_phase=to_phase, actor=who.actor, reason=who.reason)
-            for member_id, _ in found
-        ]
-        results = doing.perform(store, events, [key for _, key in found], dry_run=dry_run)
+        found = doing.chosen(store, keys, where, batch, whole=True)
+        results = doing.each(store, found, partial(_roll_back, who, to_phase), dry_run=dry_run)
     return doing.report(results, shape, did="rolled back", dry_run=dry_run)
+
+
+def _roll_back(who: Who, to_phase: str | None, member_id: int) -> ev.RollBack:
+    return ev.RollBack(member_id=member_id, to_phase=to_phase, actor=who.actor, reason=who.reason)

@@ -233,6 +233,12 @@ def active(tx: Tx, name: str) -> Runbook:
     return load(str(found["yaml_content"]))
 
 
+def known(tx: Tx, name: str) -> None:
+    """Ask for a runbook that was ever published: one that is inactive may still have live batches."""
+    if not runbooks.versions(tx, name):
+        raise missing(tx, name)
+
+
 def missing(tx: Tx, name: str, version: int | None = None) -> TminusError:
     """Return the error for a runbook, or a version of one, that is not there."""
     if version is not None and runbooks.versions(tx, name):

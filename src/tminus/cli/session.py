@@ -77,11 +77,20 @@ def pairs(given: Iterable[str] | None, option: str) -> dict[str, str]:
 
 
 def keys_given(keys: Iterable[str] | None) -> list[str]:
-    """Return the keys of a command line, each once; `-` stands for the lines of stdin."""
+    """Return the keys of a command line, each once; `-` stands for the lines of stdin.
+
+    A key that is empty, or a stdin that is, is an error: an unset variable or a filter that found nobody must never
+    widen a command from one member to all of a batch.
+    """
     found: dict[str, None] = {}
     for key in keys or ():
-        lines = sys.stdin.read().splitlines() if key == "-" else [key]
-        found.update({line.strip(): None for line in lines if line.strip()})
+        lines = [line.strip() for line in sys.stdin.read().splitlines()] if key == "-" else [key.strip()]
+        named = [line for line in lines if line]
+        if not named:
+            message = "stdin names no member" if key == "-" else "a key is empty"
+            hint = "is what you pipe empty?" if key == "-" else "is a variable of your shell not set?"
+            raise TminusError("E401", message, place="KEY", hint=hint)
+        found.update(dict.fromkeys(named))
     return list(found)
 
 

@@ -6,7 +6,6 @@ import typer
 
 from tminus.cli import doing, telling
 from tminus.cli.options import Actor, BatchId, Db, DryRun, Format, Reason, Remark
-from tminus.cli.publishing import active
 from tminus.cli.session import acting, opened, wanted, with_reason
 from tminus.progression import events as ev
 from tminus.runbook.zones import local_time
@@ -58,9 +57,10 @@ def reschedule(
     """Give a batch another T-0; what has not opened gets new due times."""
     who = with_reason(actor, reason)
     with opened(db) as store:
-        with store.database.read() as tx:
+        with store.snapshot() as (tx, context):
             home = wanted(tx, batches.one, batch, "batch")
-            zone = active(tx, str(home["runbook_name"])).timezone
+            # The version that the batch is bound to: its runbook may be inactive by now.
+            zone = context.book(str(home["runbook_name"]), int(str(home["runbook_version"]))).timezone
         t0, note = local_time(at, zone)
         if note:
             telling.say(f"note: {note}")

@@ -1,0 +1,134 @@
+"""Whom a command means: keys, stdin, selections; and that nothing said is never everybody.
+
+A key that names nobody is told and costs itself alone; a command that names nobody at all changes nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.acceptance.cli.terminal import Terminal
+
+ANNA, BEN, CLEO = "anna@contoso.com", "ben@contoso.com", "cleo@contoso.com"
+WHY = ("--reason", "because")
+
+WIDE: list[tuple[str, ...]] = [
+    ("retry", "{}", "--batch", "1"),
+    ("rollback", "{}", "--batch", "1"),
+    ("pause", "{}", "--batch", "1"),
+    ("resume", "{}", "--batch", "1"),
+    ("skip", "{}", "--batch", "1", "--step", "check"),
+    ("mark-done", "{}", "--batch", "1", "--step", "check"),
+    ("member", "remove", "1", "{}"),
+    ("member", "move", "{}", "--batch", "1", "--to", "1"),
+    ("member", "data", "{}", "--batch", "1", "--set", "dept=Sales"),
+]
+
+
+def named(words: tuple[str, ...]) -> str:
+    return " ".join(words[:2])
+
+
+@pytest.fixture(name="failed", scope="module")
+def all_failed(tmp_path_factory: pytest.TempPathFactory) -> Terminal:
+    from tests.acceptance.cli.terminal import Terminal  # noqa: PLC0415 - a fixture of the whole module.
+
+    return Terminal(tmp_path_factory.mktemp("failed")).wave(failing=["F-check"])
+
+
+@pytest.mark.parametrize(("key", "message"), [("-", "stdin names no member"), ("", "a key is empty")])
+@pytest.mark.parametrize("words", WIDE, ids=named)
+def test_an_empty_key_never_means_the_whole_batch(
+    failed: Terminal, words: tuple[str, ...], key: str, message: str
+) -> None:
+    before = failed.dump()
+    ran = failed.run(*(word.replace("{}", key) for word in words), *WHY, stdin="\n  \n")
+    assert (ran.code, ran.err.partition(" - ")[0]) == (2, f"KEY: E401 {message}")
+    assert failed.dump() == before
+
+
+@pytest.mark.parametrize("words", [one for one in WIDE if one[0] in {"skip", "mark-done", "member"}], ids=named)
+def test_a_batch_alone_names_nobody_but_for_what_is_meant_for_all(failed: Terminal, words: tuple[str, ...]) -> None:
+    before = failed.dump()
+    ran = failed.run(*(word for word in words if word != "{}"), *WHY)
+    assert (ran.code, ran.err) == (2, "E401 no member is named - give a KEY or --where\n")
+    assert failed.dump() == before
+
+
+@pytest.mark.parametrize(
+    ("words", "did"),
+    [
+        (("retry", "{}"), "tried again"),
+        (("rollback", "{}"), "rolled back"),
+        (("pause", "{}"), "paused"),
+        (("skip", "{}", "--step", "check"), "passed over check"),
+        (("mark-done", "{}", "--step", "check"), "counted as done at check"),
+        (("member", "data", "{}", "--set", "dept=Sales"), "edited"),
+    ],
+    ids=["retry", "rollback", "pause", "skip", "mark-done", "data"],
+)
+def test_a_wrong_key_costs_itself_alone(terminal: Terminal, words: tuple[str, ...], did: str) -> None:
+    terminal.wave(failing=["F-check"])
+    keys = f"{ANNA}\nanna@contoso.con\n{BEN}\n"
+    ran = terminal.run(*(word.replace("{}", "-") for word in words), *WHY, stdin=keys)
+    assert (ran.code, ran.out) == (3, f"2 {did}, 1 refused\n")
+    assert ran.err.startswith("anna@contoso.con: E404 there is no such member")
+    assert ran.err.count("\n") == 1
+
+
+def test_keys_that_are_all_wrong_are_all_told(failed: Terminal) -> None:
+    before = failed.dump()
+    ran = failed.run("retry", "nobody", "noone", *WHY)
+    assert (ran.code, ran.out) == (7, "0 tried again, 2 refused\n")
+    assert [line.partition(":")[0] for line in ran.err.splitlines()] == ["nobody", "noone"]
+    assert failed.dump() == before
+
+
+def test_results_stand_in_the_order_of_the_keys(failed: Terminal) -> None:
+    ran = failed.run("retry", BEN, "nobody", ANNA, *WHY, "--dry-run", "-o", "json")
+    results = cast("list[dict[str, object]]", ran.fields()["results"])
+    assert [(one["subject"], one["ok"], one["code"]) for one in results] == [
+        (BEN, True, ""), ("nobody", False, "E404"), (ANNA, True, ""),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("words", "out"),
+    [
+        (("skip", "--step", "check"), "2 passed over check\n"),
+        (("mark-done", "--step", "check", "--output", "Id=7"), "2 counted as done at check\n"),
+        (("member", "data", "--set", "dept=Research"), "2 edited\n"),
+        (("member", "remove", "1"), "2 removed\n"),
+    ],
+    ids=["skip", "mark-done", "data", "remove"],
+)
+def test_a_selection_names_many(terminal: Terminal, words: tuple[str, ...], out: str) -> None:
+    terminal.wave(failing=["F-check"])
+    assert terminal.well(*words, "--where", "dept=Sales", *WHY).out == out
+
+
+def test_members_are_moved_by_selection(terminal: Terminal) -> None:
+    terminal.wave()
+    (terminal.folder / "next.csv").write_text("upn,dept\nzoe@contoso.com,Sales\n", encoding="utf-8")
+    terminal.well("batch", "create", "wave", "next.csv", "--at", "2030-01-01")
+    ran = terminal.run("member", "move", "--where", "dept=Sales", "--batch", "1", "--to", "2", *WHY)
+    assert (ran.code, ran.out) == (0, "2 moved to batch 2\n")
+
+
+def test_one_of_several_that_is_not_paused_is_told(terminal: Terminal) -> None:
+    terminal.wave()
+    terminal.well("pause", ANNA, *WHY)
+    ran = terminal.run("resume", ANNA, CLEO, *WHY)
+    assert (ran.code, ran.out) == (3, "1 resumed, 1 refused\n")
+    assert ran.err.startswith(f"{CLEO}: E410 it is not paused")
+
+
+def test_live_batches_of_an_inactive_runbook_are_steered_as_ever(terminal: Terminal) -> None:
+    terminal.wave()
+    terminal.well("runbook", "deactivate", "wave")
+    assert terminal.well("pause", "--runbook", "wave", *WHY).out == "runbook wave: paused\n"
+    assert terminal.well("resume", "--runbook", "wave", *WHY).out == "runbook wave: resumed\n"
+    terminal.well("batch", "reschedule", "1", "--at", "2030-01-01 22:00", *WHY)
