@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 LOOK_S: Final = 0.5
 NAMED: Final = 5
 CLOCK_S: Final = 2.0
+AGAIN_S: Final = 30.0
 LONGEST: Final = 200
 _ENDINGS: Final = {"completed": "has completed", "failed": "has failed", "cancelled": "is cancelled"}
 
@@ -41,6 +42,8 @@ class Reporter:
         self._worker_ids = worker_ids
         self._at = 0.0
         self._deaths = 0
+        self._death: str = ""
+        self._death_at = 0.0
         self._version = -1
         self._is_behind = False
         with store.database.read() as tx:
@@ -115,9 +118,15 @@ class Reporter:
 
     def _children(self) -> None:
         health = self._runner.health()
-        if health.deaths > self._deaths:
-            self._deaths = health.deaths
-            self._voice.say(f"a process that runs functions ended: {_short(health.last_death)}", "child_ended")
+        if health.deaths == self._deaths:
+            return
+        how, now = _short(health.last_death), time.monotonic()
+        if how == self._death and now < self._death_at + AGAIN_S:
+            return
+        count = health.deaths - self._deaths
+        again = f" ({count:,} times)" if count > 1 else ""
+        self._deaths, self._death, self._death_at = health.deaths, how, now
+        self._voice.say(f"a process that runs functions ended{again}: {how}", "child_ended", count=count)
 
     def _clock(self) -> None:
         """Say when the machine's clock was set back: what is due later waits for it."""

@@ -60,6 +60,7 @@ class JobLost:
     job_id: str
     dead: bool = False
     returned: bool = False
+    reason: str = ""
 
 
 @dataclass(slots=True)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, cast
 
 from tminus.ports.runner import Answer, Failure, Job, Report, Returned
 from tminus.workers.share import shares
+from tminus.workers.suspects import Suspects
 from tminus.workers.wire import packed
 
 if TYPE_CHECKING:
@@ -33,6 +34,8 @@ class Ledger:
         self._push = push
         self._ring = ring
         self._waiting: deque[JobRow] = deque()
+        self._apart: deque[JobRow] = deque()
+        self._suspects = Suspects(places)
         self._held: set[str] = set()
         self._reports: list[Report] = []
 
@@ -52,7 +55,8 @@ class Ledger:
 
     def free(self, children: Sequence[Child], now_s: float) -> int:
         """Return how many more jobs these children have room for."""
-        return max(0, sum(self._room(child, now_s) for child in children) - len(self._waiting))
+        waiting = len(self._waiting) + sum(self._suspects.weight(row[0]) for row in self._apart)
+        return max(0, sum(self._room(child, now_s) for child in children) - waiting)
 
     def accept(self, jobs: Sequence[Job]) -> None:
         """Take jobs in hand; one that cannot be sent to any child is answered at once."""
@@ -64,7 +68,7 @@ class Ledger:
                 self._refuse(row, f"the parameters are longer than {PARAMS_CHARACTERS_MAX} characters")
             else:
                 self._held.add(job.job_id)
-                self._waiting.append(row)
+                (self._apart if job.job_id in self._suspects else self._waiting).append(row)
 
     def turn_away(self, jobs: Sequence[Job], reason: str) -> None:
         """Report jobs as returned without taking them in hand."""
@@ -74,10 +78,12 @@ class Ledger:
 
     def hand_out(self, children: Sequence[Child], now_s: float) -> None:
         """Send waiting jobs to where there is room, in as few frames as possible."""
+        if self._apart:
+            children = self._place_apart(children)
         if not self._waiting:
             return
         rooms = [self._room(child, now_s) for child in children]
-        counts = shares([len(child.jobs) for child in children], rooms, len(self._waiting))
+        counts = shares([self._taken(child) for child in children], rooms, len(self._waiting))
         for child, count in zip(children, counts, strict=True):
             rows: list[JobRow] = []
             size = 0
@@ -90,6 +96,18 @@ class Ledger:
                     rows, size = [], 0
             self._send(child, rows)
 
+    def _place_apart(self, children: Sequence[Child]) -> list[Child]:
+        """Send suspects where they have the room they need; return the children that take others meanwhile.
+
+        One that finds no room has the child that holds the least kept free for it.
+        """
+        while self._apart and children:
+            emptiest = min(children, key=self._taken)
+            if self._suspects.weight(self._apart[0][0]) > self._places - self._taken(emptiest):
+                return [child for child in children if child is not emptiest]
+            self._send(emptiest, [self._apart.popleft()])
+        return list(children)
+
     def answered(self, child: Child, rows: Sequence[AnswerRow], now_s: float) -> None:
         """Report what a child has answered."""
         jobs, held, reports = child.jobs, self._held, self._reports
@@ -99,14 +117,20 @@ class Ledger:
                 reports.append(Answer(job_id, ok, result, complete, failure, duration_ms, log, started_ms))
                 del jobs[job_id]
                 held.discard(job_id)
+                if self._suspects:
+                    self._suspects.clear(job_id)
         child.pace.note(len(rows), now_s)
 
     def given_back(self, child: Child, job_ids: Sequence[str]) -> None:
         """Put jobs that a child has not begun back to the front of the queue."""
-        self._waiting.extendleft(reversed([child.jobs.pop(job_id) for job_id in job_ids if job_id in child.jobs]))
+        for job_id in reversed(job_ids):
+            row = child.jobs.pop(job_id, None)
+            if row is not None:
+                (self._apart if job_id in self._suspects else self._waiting).appendleft(row)
 
     def lost(self, child: Child, reason: str) -> None:
         """Report the jobs that were with a child as returned; they may have run."""
+        self._suspects.present(child.jobs)
         for job_id in child.jobs:
             self._held.discard(job_id)
             self._report(Returned(job_id, reason, started=True))
@@ -114,9 +138,10 @@ class Ledger:
 
     def turn_out(self, reason: str) -> None:
         """Report the jobs that no child holds as returned."""
-        for row in self._waiting:
+        for row in (*self._apart, *self._waiting):
             self._held.discard(row[0])
             self._report(Returned(row[0], reason, started=False))
+        self._apart.clear()
         self._waiting.clear()
 
     def forget(self, job_id: str, children: Sequence[Child]) -> Child | None:
@@ -127,11 +152,16 @@ class Ledger:
         holder = next((child for child in children if child.jobs.pop(job_id, None)), None)
         if holder is None:
             self._waiting = deque(row for row in self._waiting if row[0] != job_id)
+            self._apart = deque(row for row in self._apart if row[0] != job_id)
         return holder
 
     def _room(self, child: Child, now_s: float) -> int:
-        ahead = child.pace.ahead(now_s) if self._ahead else 0
-        return self._places + ahead - len(child.jobs)
+        extra = self._suspects.weighing(child.jobs) if self._suspects else 0
+        ahead = child.pace.ahead(now_s) if self._ahead and not extra else 0
+        return self._places + ahead - len(child.jobs) - extra
+
+    def _taken(self, child: Child) -> int:
+        return len(child.jobs) + (self._suspects.weighing(child.jobs) if self._suspects else 0)
 
     def _send(self, child: Child, rows: list[JobRow]) -> None:
         if not rows:

@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Literal, cast
 
 from tminus.ports.runner import Health
 from tminus.workers.ledger import Ledger, answer_rows
+from tminus.workers.process import ENDED_BY_POOL
 from tminus.workers.seats import Seats
 from tminus.workers.start import broken_by, checked, fault_of
-from tminus.workers.switchboard import SILENT_GRACE_S, Switchboard, heard_from
+from tminus.workers.switchboard import SILENT, SILENT_GRACE_S, Switchboard, heard_from
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 CHECK_S = 1.0
 STOP_WAIT_S = 1.0
 MISSHAPEN = (AttributeError, IndexError, KeyError, TypeError, ValueError)
+NAMED = 3
 STRAY = "something else wrote into the socket of the child"
 
 
@@ -211,14 +213,15 @@ class PythonPool:
             self._checked_s = now_s
             for child in self._seats.everybody():
                 while child.is_dead() and child.state != "ended":
-                    self._hear(child, heard_from(child) or "the child died")
+                    self._hear(child, heard_from(child) or SILENT)
 
     def _lose(self, child: Child, reason: str) -> None:
         """Bury a child that ended, or that has to, and report its jobs as returned."""
         if child.state == "ended":
             return
         how = self._switchboard.dismiss(child, SILENT_GRACE_S)
-        reason = f"{reason}: {how}"
+        said = how if reason == SILENT and how != ENDED_BY_POOL else f"{reason}: {how}"
+        reason = f"{said}{_while_it_ran(child)}"
         self._seats.died(child, self._clock(), reason)
         self._ledger.lost(child, reason)
 
@@ -233,3 +236,10 @@ class PythonPool:
         deadline_s = time.monotonic() + STOP_WAIT_S
         while time.monotonic() < deadline_s and not all(child.is_dead() for child in idle):
             time.sleep(0.002)
+
+
+def _while_it_ran(child: Child) -> str:
+    """Name the functions of a child's jobs: one of them may have ended it."""
+    names = sorted({row[1] for row in child.jobs.values()})
+    others = " and others" if len(names) > NAMED else ""
+    return f" while it ran {', '.join(names[:NAMED])}{others}" if names else ""

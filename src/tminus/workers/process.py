@@ -29,6 +29,7 @@ PIECE_BYTES = 1024 * 1024
 TAIL_BYTES = 16 * 1024
 LAST_WORDS = 800
 END_WAIT_S = 2.0
+ENDED_BY_POOL = "the process was ended by the pool"
 
 COMMAND = (sys.executable, "-P", "-X", "faulthandler", "-m", "tminus.workers.child")
 
@@ -122,7 +123,7 @@ class Child:
         code = self._awaited(grace_s)
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.pid, signal.SIGKILL)
-        how = how_it_ended(code) if code is not None else "the process was ended by the pool"
+        how = how_it_ended(code) if code is not None else ENDED_BY_POOL
         self._awaited(END_WAIT_S)
         self._read_rest()
         self._close()

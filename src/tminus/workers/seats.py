@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 BACK_OFF_S = 0.1
 BACK_OFF_MAX_S = 30.0
+BACK_OFF_AT_WORK_MAX_S = 1.0
+"""A job ends the child that runs it, and may do so at each of its deliveries: others must not stand still for it."""
 STEADY_S = 30.0
 """A child that has lived so long is no part of a series of deaths."""
 LEAVING_PER_SEAT = 3
@@ -73,7 +75,7 @@ class Seats:
                 try:
                     seat.child = Child(self.files, self._concurrency, now_s)
                 except OSError as problem:
-                    self._count(seat, now_s, f"the process could not be started: {problem.strerror}")
+                    self._count(seat, now_s, f"the process could not be started: {problem.strerror}", BACK_OFF_MAX_S)
                 else:
                     self._welcome(seat.child)
 
@@ -122,11 +124,11 @@ class Seats:
         else:
             if now_s - child.born_s >= STEADY_S:
                 seat.deaths = 0
-            self._count(seat, now_s, reason)
+            self._count(seat, now_s, reason, BACK_OFF_AT_WORK_MAX_S if child.jobs else BACK_OFF_MAX_S)
         self.gone(child)
 
-    def _count(self, seat: Seat, now_s: float, reason: str) -> None:
+    def _count(self, seat: Seat, now_s: float, reason: str, most_s: float) -> None:
         self.deaths += 1
         self.last_death = reason
-        seat.restart_s = now_s + min(BACK_OFF_MAX_S, BACK_OFF_S * 2.0 ** min(seat.deaths, 20))
+        seat.restart_s = now_s + min(most_s, BACK_OFF_S * 2.0 ** min(seat.deaths, 20))
         seat.deaths += 1

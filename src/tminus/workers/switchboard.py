@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 Heard = tuple["Child", list[tuple[str, object]] | str]
 """A child with what it said, or with how it fell silent."""
 
+SILENT = "the child fell silent"
 SILENT_GRACE_S = 0.3
 
 
@@ -106,4 +107,4 @@ def heard_from(child: Child) -> list[tuple[str, object]] | str:
         frames = child.received()
     except Garbled as problem:
         return f"something else wrote into the socket of the child: {problem}"
-    return "the child fell silent" if frames is None else frames
+    return SILENT if frames is None else frames

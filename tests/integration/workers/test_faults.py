@@ -115,7 +115,7 @@ def count(path: str):
         ("abort", "SIGABRT"),
         ("terminate", "SIGTERM"),
         ("exit_now", "code 7"),
-        ("close_all", "fell silent"),
+        ("close_all", "SIGKILL"),
     ],
 )
 def test_a_death_returns_every_job_of_the_child(tmp_path: Path, name: str, words: str) -> None:

@@ -1,0 +1,38 @@
+"""A function that ends its process, for one member out of many: that member fails, and nobody else notices."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from tests.acceptance.processes.host import book
+
+if TYPE_CHECKING:
+    from tests.acceptance.processes.host import Host
+
+CRASHING = """
+@function
+def crash(key: str, step: str, takes: float = 0):
+    if key == "m007" and step == "s1":
+        time.sleep(0.05)
+        os._exit(3)
+    work(key, step, takes)
+"""
+
+
+def test_a_function_that_ends_its_process_costs_its_own_member_alone(host: Host) -> None:
+    path = host.folder / "functions.py"
+    path.write_text(path.read_text("utf-8") + CRASHING, encoding="utf-8")
+    host.wave(book(2, function="crash", takes=0.5), 40)
+    began = time.monotonic()
+    ended = host.end(host.up())
+    assert ended.code == 3, ended.err
+    assert time.monotonic() - began < 40
+    assert host.rows("SELECT member_key FROM batch_members WHERE status <> 'done'") == [("m007",)]
+    assert host.count("SELECT max(delivery) FROM attempts WHERE outcome = 'succeeded'") <= 5
+    lost = host.rows("SELECT outcome, delivery, error_message FROM attempts WHERE outcome <> 'succeeded'")
+    why = "no result came back for step-15 in 10 deliveries: the process exited with code 3 while it ran crash"
+    assert lost == [("lost", 10, why)]
+    told = [line for line in ended.lines if "a process that runs functions ended" in line]
+    assert 1 <= len(told) <= 2, "a series of deaths is told like a flood"
+    host.expect_clean()
