@@ -70,7 +70,11 @@ def _keep_late(view: View, event: ResultArrived, row: Execution | None, lane: La
         )
     )
     is_end = event.error is None and event.complete is not False
-    if row is None or lane is None or not is_end or row.status not in _WORTH_A_LOOK:
+    if row is None or lane is None or not is_end:
+        return
+    if row.status not in {"succeeded", "skipped"} and _was_sent(lane, row, event.job_id):
+        _keep_for_cleaning_up(view, view.subject_of(lane), lane, row, event)
+    if row.status not in _WORTH_A_LOOK:
         return
     evidence = {"job_id": event.job_id, "step": row.step_name, "status": row.status}
     open_hold(
@@ -82,6 +86,23 @@ def _keep_late(view: View, event: ResultArrived, row: Execution | None, lane: La
         member_id=member_id,
         evidence_json=orjson.dumps(evidence).decode(),
     )
+
+
+def _was_sent(lane: Lane, row: Execution, job: str) -> bool:
+    """Tell whether a job id is one of this execution's sendings, and not a guess at one to come."""
+    sent, _, _ = job.partition("-poll-")
+    is_init = lane.kind == "init"
+    return row.dispatched_at is not None and any(
+        sent == job_id(row.id, attempt, init=is_init) for attempt in range(row.attempt + 1)
+    )
+
+
+def _keep_for_cleaning_up(view: View, subject: Subject, lane: Lane, row: Execution, event: ResultArrived) -> None:
+    """Keep the outputs of a late success that nothing else has given: what undoes the step may need them."""
+    found = outcome.outputs(lanes.step_of(view, lane, row), event.result_json, complete=event.complete)
+    text = subject.batch.outputs_json if subject.member is None else subject.member.worker_data_json
+    known = {name.casefold() for name in cast("dict[str, object]", orjson.loads(text))}
+    keep_outputs(view, subject, {name: value for name, value in found.items() if name.casefold() not in known})
 
 
 def note_attempt(
