@@ -115,6 +115,11 @@ class Asking:
         """Do what can be done without waiting."""
         return self._discovery.tick(self._store.now())
 
+    @property
+    def is_idle(self) -> bool:
+        """Tell whether no question is out and no answer is being taken."""
+        return self._discovery.is_idle
+
     def has_settled(self) -> bool:
         """Tell whether every source that is switched on has answered completely."""
         with self._store.database.read() as tx:

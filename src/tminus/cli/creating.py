@@ -13,6 +13,7 @@ from tminus.cli.session import acting, opened, pairs, trying, wanted
 from tminus.runbook.model import Runbook
 from tminus.runbook.zones import local_time
 from tminus.sources.manual import MemberFile, read_member_file
+from tminus.store import runbooks as store_runbooks
 from tminus.store.discovery import add_members, create_manual
 from tminus.store.insights import batches
 
@@ -51,6 +52,7 @@ def create(
         with trying(store, dry_run=dry_run):
             made = create_manual(store, runbook, members, t0, brought, who.actor)
     count = len(members.rows) - len(made.left_out)
+    words = f"{count:,} member{'' if count == 1 else 's'}"
     result: dict[str, object] = {
         "id": None if dry_run else made.batch_id,
         "runbook_name": runbook,
@@ -62,7 +64,7 @@ def create(
     if shape in {"table", "wide"}:
         word = "a batch would be made" if dry_run else f"batch {made.batch_id} made"
         begins = f"T-0 {t0}" if t0 else "no T-0: it waits to be advanced"
-        telling.write(f"{word}: {count:,} members of {runbook}, {begins}")
+        telling.write(f"{word}: {words} of {runbook}, {begins}")
         _tell_left_out(made.left_out)
         telling.suggest(f"tminus why batch {made.batch_id}" if t0 else f"tminus batch advance {made.batch_id}")
     else:
@@ -85,10 +87,10 @@ def _members(file: Path, book: Runbook) -> MemberFile:
     return found
 
 
-def _tell_left_out(keys: list[str]) -> None:
+def _tell_left_out(keys: list[str], why: str = "in another open batch") -> None:
     if keys:
         more = f" and {len(keys) - 5:,} more" if len(keys) > 5 else ""  # noqa: PLR2004 - five keys fit on a line.
-        telling.say(f"left out, in another open batch: {', '.join(keys[:5])}{more}")
+        telling.say(f"left out, {why}: {', '.join(keys[:5])}{more}")
 
 
 def add(
@@ -102,14 +104,15 @@ def add(
     db: Db = None,
 ) -> int:
     """Add members to a live batch; they catch up with what has opened."""
-    acting(actor, reason)
+    who = acting(actor, reason)
     with opened(db) as store:
         with store.database.read() as tx:
             home = wanted(tx, batches.one, batch, "batch")
-            book = active(tx, str(home["runbook_name"]))
+            # The batch's own version: it goes on also where no version is active any more.
+            book = store_runbooks.read(tx, str(home["runbook_name"]), int(str(home["runbook_version"])))
         members = _members(file, book)
         with trying(store, dry_run=dry_run):
-            added = add_members(store, batch, members)
+            added = add_members(store, batch, members, actor=who.actor, reason=who.reason)
     result: dict[str, object] = {
         "batch_id": batch,
         "added": len(added.member_ids),
@@ -117,8 +120,10 @@ def add(
         "dry_run": dry_run,
     }
     if shape in {"table", "wide"}:
-        telling.write(f"{len(added.member_ids):,} members {'would join' if dry_run else 'joined'} batch {batch}")
-        _tell_left_out(list(added.left_out))
+        count = len(added.member_ids)
+        words = f"{count:,} member{'' if count == 1 else 's'}"
+        telling.write(f"{words} {'would join' if dry_run else 'joined'} batch {batch}")
+        _tell_left_out(list(added.left_out), "already in this batch, or in another open one")
     else:
         output.one(result, shape, name="batch_id")
     return Exit.SOME_FAILED if added.left_out else Exit.DONE

@@ -38,7 +38,7 @@ def lines(found: Record, *, again: str = "", plain: bool = False) -> list[Line]:
         ("needs you", _needs(found, at, again)),
         ("paused", _pauses(found, at)),
         ("within 24 hours", _due(found, at)),
-        ("sources with errors", _sources(found, at)),
+        ("sources with errors", _sources(found, at, again)),
         ("workers", _workers(found, at)),
     ):
         if part:
@@ -126,15 +126,22 @@ def _due(found: Record, at: Instant) -> list[Line]:
     return [*shown, *_more(len(due), "phases", "tminus batch list")]
 
 
-def _sources(found: Record, at: Instant) -> list[Line]:
+def _sources(found: Record, at: Instant, again: str) -> list[Line]:
     shown: list[Line] = []
     for one in _records(found, "sources"):
         when = f" ({distance(Instant(str(one['last_error_at'])), at)})" if one["last_error_at"] else ""
-        said = (
-            f"{one['last_error']}{when}" if one["last_error"] else f"{one['source_problem_count']} rows with problems"
-        )
+        said = f"{one['last_error']}{when}" if one["last_error"] else _untaken(one)
         shown.append([(visible(f"  {one['name']}: {said}"), "red")])
+        shown.append([(f"      {typed(['tminus', 'automation', 'status', str(one['name'])])}{again}", "")])
     return shown
+
+
+def _untaken(one: Record) -> str:
+    rows, keys = int(str(one["source_problem_count"])), int(str(one["left_out_count"]))
+    parts = [f"{rows:,} row{'' if rows == 1 else 's'} cannot be read"] if rows else []
+    parts += [f"{keys:,} key{'' if keys == 1 else 's'} left out"] if keys else []
+    parts += [] if one["is_complete"] else ["the answer is not complete"]
+    return ", ".join(parts)
 
 
 def _workers(found: Record, at: Instant) -> list[Line]:

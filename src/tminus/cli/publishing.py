@@ -1,4 +1,4 @@
-"""Runbooks in the database: publish, list, get, versions; automation; the header of a file of members."""
+"""Runbooks in the database: publish, list, get, versions; the header of a file of members."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -16,7 +16,7 @@ from tminus.runbook import load, render
 from tminus.runbook.model import Runbook
 from tminus.runbook.wording import did_you_mean
 from tminus.store.discovery import set_automation
-from tminus.store.insights import runbooks
+from tminus.store.insights import runbooks, sources
 from tminus.store.runbooks import set_active
 
 
@@ -49,14 +49,23 @@ def publish(
         if enable:
             with store.database.write() as tx:
                 set_automation(tx, book.name, store.now(), enabled=True, actor=who.actor)
+        with store.database.read() as tx:
+            is_asked = bool((sources.automation(tx, book.name) or {}).get("automation_enabled"))
     if shape in {"table", "wide"}:
         word = "would be published" if dry_run else "published"
-        telling.write(f"{book.name} v{number} {word}{', its source is asked' if enable else ''}")
-        telling.suggest(f"tminus batch create {book.name} members.csv")
+        telling.write(f"{book.name} v{number} {word}{', its source is asked' if is_asked else ''}")
+        telling.suggest(_next(book, is_asked=is_asked))
     else:
-        made = {"name": book.name, "version": number, "automation_enabled": enable, "dry_run": dry_run}
+        made = {"name": book.name, "version": number, "automation_enabled": is_asked, "dry_run": dry_run}
         output.one(made, shape, name="name")
     return Exit.DONE
+
+
+def _next(book: Runbook, *, is_asked: bool) -> str:
+    """Name what brings members to a runbook that has just been published."""
+    if book.data_source.type in {"manual", "event"}:
+        return f"tminus batch create {book.name} members.csv"
+    return "tminus up" if is_asked else f"tminus automation enable {book.name}"
 
 
 def list_runbooks(*, shape: Format = "table", db: Db = None) -> int:
@@ -144,57 +153,6 @@ def _set_active(
         output.one(
             {"name": name, "version": found[0]["version"], "is_active": active, "dry_run": dry_run}, shape, name="name"
         )
-    return Exit.DONE
-
-
-def enable(
-    name: RunbookName,
-    *,
-    reason: Remark = "",
-    dry_run: DryRun = False,
-    actor: Actor = None,
-    shape: Format = "table",
-    db: Db = None,
-) -> int:
-    """Have the runbook's source asked."""
-    return _switch(name, db, shape, enabled=True, dry_run=dry_run, who=(actor, reason))
-
-
-def disable(
-    name: RunbookName,
-    *,
-    reason: Remark = "",
-    dry_run: DryRun = False,
-    actor: Actor = None,
-    shape: Format = "table",
-    db: Db = None,
-) -> int:
-    """Do not ask the source any more."""
-    return _switch(name, db, shape, enabled=False, dry_run=dry_run, who=(actor, reason))
-
-
-def _switch(
-    name: str, db: str | None, shape: output.Shape, *, enabled: bool, dry_run: bool, who: tuple[str | None, str]
-) -> int:
-    person = acting(*who)
-    with opened(db) as store, trying(store, dry_run=dry_run):
-        with store.database.write() as tx:
-            if runbooks.one(tx, name) is None:
-                raise missing(tx, name)
-            set_automation(tx, name, store.now(), enabled=enabled, actor=person.actor, reason=person.reason)
-        with store.database.read() as tx:
-            found = runbooks.automation(tx, name) or {}
-    output.one(found, shape, name="runbook_name")
-    return Exit.DONE
-
-
-def automation_status(name: RunbookName, *, shape: Format = "table", db: Db = None) -> int:
-    """Show whether and when the source is asked."""
-    with opened(db) as store, store.database.read() as tx:
-        found = runbooks.automation(tx, name)
-        if found is None:
-            raise missing(tx, name)
-    output.one(found, shape, name="runbook_name")
     return Exit.DONE
 
 

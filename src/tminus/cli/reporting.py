@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from tminus.ports.runner import Runner
     from tminus.runbook.model import Runbook, Step
     from tminus.store.insights.records import Record
+    from tminus.store.insights.sources import Untaken
     from tminus.store.store import Store
 
 LOOK_S: Final = 0.5
@@ -74,6 +75,8 @@ class Reporter:
             self._voice.say(f"runbook {name}: its source fails: {_short(said)}{then}", "source_failed", runbook=name)
         for name in found.source_mended:
             self._voice.say(f"runbook {name}: its source answers again", "source_mended", runbook=name)
+        for left in found.untaken:
+            self._untaken(left)
         if found.unread:
             self._voice.say(f"and {found.unread:,} more; tminus status shows them", "more")
         self._children()
@@ -84,8 +87,7 @@ class Reporter:
 
     def _made(self, one: Record) -> None:
         t0 = f"T-0 {one['batch_start_time']}" if one["batch_start_time"] else "no T-0: it waits to be advanced"
-        count = int(str(one["members"]))
-        members = "1 member" if count == 1 else f"{count:,} members"
+        members = count_of(int(str(one["members"])), "member")
         message = f"batch {one['id']} of {one['runbook_name']} made: {members}, {t0}"
         self._voice.say(message, "batch_made", at=one["detected_at"], batch_id=one["id"])
 
@@ -115,6 +117,21 @@ class Reporter:
             f"{place}waits for a human, {one['kind']}{about}: {_short(one['reason'])} - tminus why hold {one['id']}"
         )
         self._voice.say(message, "hold_opened", at=one["opened_at"], hold_id=one["id"], batch_id=one["batch_id"])
+
+    def _untaken(self, one: Untaken) -> None:
+        """Tell of rows and keys that no batch follows: the others go on, so that nobody would look for them."""
+        place = f"runbook {one.runbook}: "
+        if not one.anything:
+            self._voice.say(f"{place}every row of its source is followed again", "rows_followed", runbook=one.runbook)
+            return
+        parts = [f"{count_of(one.rows, 'row')} cannot be read"] if one.rows else []
+        parts += [f"{count_of(one.keys, 'key')} left out"] if one.keys else []
+        first = f", first {_short(one.first)}" if one.first else ""
+        less = "" if one.complete else "; the answer is not complete, so that nobody can leave by it"
+        message = f"{place}{', '.join(parts) or 'an answer'}{first}{less} - tminus automation status {one.runbook}"
+        self._voice.say(
+            message, "rows_left_out", runbook=one.runbook, rows=one.rows, keys=one.keys, complete=one.complete
+        )
 
     def _children(self) -> None:
         health = self._runner.health()
@@ -165,6 +182,11 @@ def _steps(book: Runbook) -> Iterator[Step]:
 def _call(step: Step) -> str:
     """Return the function that a step names; empty where a template does."""
     return step.function.source if step.function.constant else ""
+
+
+def count_of(count: int, noun: str) -> str:
+    """Write how many of a thing there are."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def named(names: Collection[str]) -> str:

@@ -38,6 +38,8 @@ _ADD_BATCH: Final = """INSERT INTO batches (runbook_id, runbook_name, runbook_ve
   source_time, detected_at, created_by, data_json, idempotency_key) VALUES (?, ?, ?, ?, 'detected', ?, ?, ?, ?, ?, ?)"""
 _ADD_MEMBERS: Final = """INSERT INTO batch_members (batch_id, member_key, generation, status, data_json, added_at)
   SELECT ?1, j.value ->> 0, ?2, 'active', j.value ->> 1, ?3 FROM json_each(?4) j ORDER BY j.key"""
+_AUDIT: Final = """INSERT INTO audit (at, actor, action, scope, subject, reason, outcome)
+  VALUES (?, ?, ?, ?, ?, ?, 'done')"""
 _COUNT_MEMBERS: Final = "UPDATE batches SET members_active = members_active + ? WHERE id = ?"
 _TAKEN: Final = """SELECT m.member_key FROM batch_members m JOIN batches b ON b.id = m.batch_id
   WHERE m.member_key IN (SELECT value FROM json_each(?)) AND b.runbook_name = ? AND m.moved_to IS NULL
@@ -107,6 +109,9 @@ def create(tx: Tx, wanted: NewBatch, context: Context, applied: Applied) -> Made
     for part in _chunks(members):
         tx.run(_ADD_MEMBERS, (batch_id, 1, context.now, orjson.dumps(part).decode()))
     tx.run(_COUNT_MEMBERS, (len(members), batch_id))
+    if wanted.created_by:
+        subject = f"{len(members)} members of {wanted.runbook_name}"
+        tx.run(_AUDIT, (context.now, wanted.created_by, "CreateBatch", f"batch {batch_id}", subject, ""))
     _lay_out(tx, batch_id, context)
     if wanted.t0 is not None:
         apply(tx, [ev.BatchStart(batch_id)], context, applied)
@@ -147,7 +152,16 @@ def taken_keys(tx: Tx, runbook_name: str, keys: Sequence[str]) -> set[str]:
     return {text(key) for (key,) in tx.all(_TAKEN, (orjson.dumps(list(keys)).decode(), runbook_name))}
 
 
-def join(tx: Tx, batch_id: int, members: Sequence[tuple[str, str]], context: Context, applied: Applied) -> list[int]:
+def join(  # noqa: PLR0913 - whom, whereto, and who says so why.
+    tx: Tx,
+    batch_id: int,
+    members: Sequence[tuple[str, str]],
+    context: Context,
+    applied: Applied,
+    *,
+    actor: str = "",
+    reason: str = "",
+) -> list[int]:
     """Add members to a live batch; a key that was removed returns as a new generation. Return the new rows' ids."""
     row = tx.one(_BATCH, (batch_id,))
     if row is None or text(row[0]) not in {"detected", "init_dispatched", "active"}:
@@ -166,6 +180,8 @@ def join(tx: Tx, batch_id: int, members: Sequence[tuple[str, str]], context: Con
         before[key] = (generation + 1, 1)
         made.append(tx.add(_ADD_MEMBER, (batch_id, key, generation + 1, "active", data, context.now, None, None)))
     tx.run(_COUNT_MEMBERS, (len(made), batch_id))
+    if actor and made:
+        tx.run(_AUDIT, (context.now, actor, "AddMembers", f"batch {batch_id}", f"{len(made)} members", reason))
     apply(tx, [ev.Joining(member_id) for member_id in made], context, applied)
     return made
 
@@ -173,10 +189,6 @@ def join(tx: Tx, batch_id: int, members: Sequence[tuple[str, str]], context: Con
 _ORIGIN: Final = """SELECT m.batch_id, m.member_key, m.status, m.data_json, m.failed_at, m.moved_to
   FROM batch_members m WHERE m.id = ?"""
 _COUNT_FAILED: Final = "UPDATE batches SET members_failed = members_failed + 1 WHERE id = ?"
-
-
-_MOVED: Final = """INSERT INTO audit (at, actor, action, scope, subject, reason, outcome)
-  VALUES (?, ?, 'Move', ?, ?, ?, 'done')"""
 
 
 def move(  # noqa: PLR0913 - whom, whereto, and who says so why.
@@ -208,5 +220,5 @@ def move(  # noqa: PLR0913 - whom, whereto, and who says so why.
     )
     apply(tx, [ev.Moving(member_id, heir, actor)], context, applied)
     if actor is not None:
-        tx.run(_MOVED, (context.now, actor, f"batch {home}", f"{key} to batch {batch_id}", reason))
+        tx.run(_AUDIT, (context.now, actor, "Move", f"batch {home}", f"{key} to batch {batch_id}", reason))
     return heir

@@ -52,6 +52,8 @@ def publish(  # noqa: PLR0913 - what a publisher says, and when.
         ),
     )  # fmt: skip
     tx.run(_AUTOMATION, (runbook.name,))
+    if actor:
+        tx.run(_AUDIT, (now, actor, "Publish", runbook.name, f"v{version}"))
     for scope, limit in runbook.limits.items():
         tx.run(_SET_LIMIT, (scope, limit.in_flight, limit.per_minute, f"runbook {runbook.name} v{version}"))
     return version

@@ -232,10 +232,10 @@ class Store:
         with self.database.write() as tx:
             return cohort.create(tx, wanted, self._context(tx), Applied())
 
-    def join(self, batch_id: int, members: Sequence[tuple[str, str]]) -> list[int]:
+    def join(self, batch_id: int, members: Sequence[tuple[str, str]], actor: str = "", reason: str = "") -> list[int]:
         """Add members to a live batch."""
         with self.database.write() as tx:
-            return cohort.join(tx, batch_id, members, self._context(tx), Applied())
+            return cohort.join(tx, batch_id, members, self._context(tx), Applied(), actor=actor, reason=reason)
 
     def move(self, member_id: int, batch_id: int, actor: str | None = None, reason: str = "") -> int | None:
         """Move a member to another open batch; one whom an operator has moved stays there."""

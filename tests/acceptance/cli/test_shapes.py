@@ -49,7 +49,8 @@ WHY_LANES = WHY_CAUSE | {"undone", "drain"}
 VERSION = {"name", "version", "is_active", "overdue_behavior", "rerun_init", "created_at", "created_by"}
 AUTOMATION = {
     "runbook_name", "automation_enabled", "enabled_at", "enabled_by", "disabled_at", "disabled_by", "last_error",
-    "last_error_at", "source_asked_at", "source_answered_at", "source_next_at",
+    "last_error_at", "source_asked_at", "source_answered_at", "source_next_at", "source_failures", "source_row_count",
+    "source_problem_count", "left_out_count", "is_complete",
 }  # fmt: skip
 
 LISTS: list[tuple[tuple[str, ...], set[str]]] = [
@@ -91,7 +92,7 @@ THINGS: list[tuple[tuple[str, ...], set[str]]] = [
     (("doctor",), {"ok", "checks", "violations"}),
     (("version",), {"version", "python", "sqlite"}),
     (("runbook", "get", "wave"), VERSION | {"data_table_name", "yaml_content"}),
-    (("automation", "status", "wave"), AUTOMATION),
+    (("automation", "status", "wave"), AUTOMATION | {"problems"}),
     (("template", "wave"), {"runbook_name", "columns"}),
     (("explain", "E410"), {"code", "title", "cause", "cure", "example", "side", "exit_code", "http_status"}),
 ]

@@ -82,6 +82,27 @@ def test_a_source_that_fails_is_told_once_and_again_when_it_answers(host: Host) 
     assert any(line.startswith("batch 1 of wave made: 1 member, T-0 ") for line in lines), lines
 
 
+def test_rows_that_no_batch_follows_are_told_and_a_source_that_is_not_complete_is_waited_for(host: Host) -> None:
+    text = book(1).replace("{type: manual, primary_key: key}", CSV)
+    host.well("runbook", "publish", str(host.write("runbook.yaml", text)), "--enable", "--as", "anna")
+    host.write("list.csv", "key\nm1\nm2,what\n")
+    process = host.up(env={"MEMBERS": str(host.folder / "list.csv")})
+    host.until(lambda: host.statuses() == {"done": 1})
+    host.until(lambda: host.count("SELECT max(source_asks) FROM runbooks") > 2)
+    assert process.poll() is None
+    host.write("list.new", "key\nm1\nm2\n").rename(host.folder / "list.csv")
+    ended = host.end(process)
+    assert ended.code == 0, ended.err
+    told = [line for line in said(ended.lines) if line.startswith("runbook wave: ")]
+    assert told == [
+        (
+            "runbook wave: 1 row cannot be read, first list.csv:3: E330 the row has 2 cells, the header has 1; the"
+            " answer is not complete, so that nobody can leave by it - tminus automation status wave"
+        ),
+        "runbook wave: every row of its source is followed again",
+    ]
+
+
 def test_a_flood_is_counted_instead_of_listed(host: Host) -> None:
     host.wave(book(1, function="fail"), 2_000)
     ended = host.end(host.up())

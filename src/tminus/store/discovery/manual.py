@@ -73,7 +73,7 @@ def create_manual(
     return store.create_batch(cohort.NewBatch(runbook, pairs, t0=t0, kind="manual", data=data, created_by=actor))
 
 
-def add_members(store: Store, batch_id: int, members: Members) -> Added:
+def add_members(store: Store, batch_id: int, members: Members, *, actor: str = "", reason: str = "") -> Added:
     """Let members join an open batch; they catch up with what has opened. Raises `TminusError`."""
     if not members.ok:
         raise members.error()
@@ -86,7 +86,7 @@ def add_members(store: Store, batch_id: int, members: Members) -> Added:
     pairs = [(one.key, one.data) for one in members.rows]
     made: list[int] = []
     for at in range(0, len(pairs), CHUNK):
-        made += store.join(batch_id, pairs[at : at + CHUNK])
+        made += store.join(batch_id, pairs[at : at + CHUNK], actor=actor, reason=reason)
     with store.database.read() as tx:
         joined = {text(key) for (key,) in tx.all(_ADDED, (orjson.dumps(made).decode(),))}
     return Added(tuple(made), tuple(key for key, _ in pairs if key not in joined))

@@ -9,11 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from tminus.store.insights import sources
 from tminus.store.insights.records import Record, plain, records
 from tminus.store.reading import number, text
 
 if TYPE_CHECKING:
     from tminus.db.connection import Tx
+    from tminus.store.insights.sources import Untaken
 
 MOST: Final = 20
 FEW: Final = 3
@@ -73,6 +75,10 @@ class Marks:
     batch: int = 0
     hold: int = 0
     sources: tuple[tuple[str, str], ...] = ()
+    answers: dict[str, str] = field(default_factory=dict[str, str])
+    """When each source has answered, as far as that has been looked at."""
+    untaken: dict[str, Untaken] = field(default_factory=dict["str", "Untaken"])
+    """What has been told of the rows and keys that no batch follows."""
 
 
 @dataclass(slots=True)
@@ -87,6 +93,8 @@ class News:
     source_errors: list[tuple[str, str, str]] = field(default_factory=list["tuple[str, str, str]"])
     """Runbook, what its source said, and when it is asked again."""
     source_mended: list[str] = field(default_factory=list[str])
+    untaken: list[Untaken] = field(default_factory=list["Untaken"])
+    """Sources whose answers hold rows or keys that no batch follows, or none any more."""
     unread: int = 0
     """How many batches and holds there were beyond those."""
 
@@ -117,7 +125,15 @@ def since(tx: Tx, marks: Marks) -> tuple[News, Marks]:
     found.source_errors = [one for one in errors if (one[0], one[1]) not in told]
     failing = {name for name, _, _ in errors}
     found.source_mended = sorted({name for name, _ in told} - failing)
-    return found, Marks(now.event, now.batch, now.hold, tuple((name, said) for name, said, _ in errors))
+    answers, stand = sources.answers(tx), dict(marks.untaken)
+    for name, at in answers.items():
+        if marks.answers.get(name) != at:
+            one, before = sources.untaken(tx, name), stand.get(name)
+            if one != before and (one.anything or (before is not None and before.anything)):
+                found.untaken.append(one)
+            stand[name] = one
+    said_of = tuple((name, said) for name, said, _ in errors)
+    return found, Marks(now.event, now.batch, now.hold, said_of, answers, stand)
 
 
 def newest_version(tx: Tx) -> int:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from tminus.domain.instant import plus
 from tminus.store.insights import batches, holds
 from tminus.store.insights.records import plain, records
+from tminus.store.insights.sources import LEFT_OUT
 
 if TYPE_CHECKING:
     from tminus.db.connection import Tx
@@ -27,12 +28,16 @@ _WORST: Final = (
 )  # fmt: skip
 _SOURCES: Final = """SELECT {columns} FROM runbooks r
   JOIN runbook_automation_settings a ON a.runbook_name = r.name
-  WHERE r.is_active AND a.automation_enabled AND (r.last_error IS NOT NULL OR r.source_problem_count > 0)
+  WHERE r.is_active AND a.automation_enabled AND (r.last_error IS NOT NULL OR r.source_problem_count > 0
+    OR NOT coalesce(r.source_is_complete, 1)
+    OR EXISTS (SELECT 1 FROM source_problems p WHERE p.runbook_name = r.name AND p.kind = 'left_out'))
   ORDER BY r.name"""
-_SOURCE: Final = plain(
-    "name", "last_error", "last_error_at", "source_failures", "source_problem_count", "source_answered_at",
-    "source_next_at", of="r",
-)  # fmt: skip
+_SOURCE: Final = (
+    *plain("name", "last_error", "last_error_at", "source_failures", "source_problem_count", of="r"),
+    *plain("source_answered_at", "source_next_at", of="r"),
+    ("left_out_count", LEFT_OUT),
+    ("is_complete", "coalesce(r.source_is_complete, 1)"),
+)
 _WORKERS: Final = """SELECT {columns} FROM messages WHERE topic = 'worker-jobs' AND claimed_at IS NOT NULL
   GROUP BY claimed_by, route ORDER BY claimed_by, route LIMIT 200"""
 _WORKER: Final = (

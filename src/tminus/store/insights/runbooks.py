@@ -1,4 +1,4 @@
-"""Published runbooks as a face shows them: the active ones, the versions of one, its text, its automation."""
+"""Published runbooks as a face shows them: the active ones, the versions of one, its text."""
 
 from __future__ import annotations
 
@@ -21,16 +21,10 @@ _VERSION: Final = plain(
     "name", "version", "is_active", "overdue_behavior", "rerun_init", "created_at", "created_by", of="r"
 )
 _WHOLE: Final = (*_VERSION, *plain("data_table_name", "yaml_content", of="r"))
-_AUTOMATION: Final = (
-    ("runbook_name", "a.runbook_name"),
-    *plain("automation_enabled", "enabled_at", "enabled_by", "disabled_at", "disabled_by", of="a"),
-    *plain("last_error", "last_error_at", "source_asked_at", "source_answered_at", "source_next_at", of="r"),
-)
 _JOINED: Final = "runbooks r LEFT JOIN runbook_automation_settings a ON a.runbook_name = r.name"
 _LIST: Final = f"SELECT {{columns}} FROM {_JOINED} WHERE r.is_active ORDER BY r.name"
 _VERSIONS: Final = "SELECT {columns} FROM runbooks r WHERE r.name = ? ORDER BY r.version DESC"
 _ONE: Final = "SELECT {columns} FROM runbooks r WHERE r.name = ? AND (r.version = ? OR (? IS NULL AND r.is_active))"
-_STATUS: Final = f"SELECT {{columns}} FROM {_JOINED} WHERE r.is_active AND r.name = ?"
 
 
 def listed(tx: Tx) -> list[Record]:
@@ -46,11 +40,6 @@ def versions(tx: Tx, name: str) -> list[Record]:
 def one(tx: Tx, name: str, version: int | None = None) -> Record | None:
     """Return a version with its text; the active one without a number."""
     return record(tx, _WHOLE, _ONE, (name, version, version))
-
-
-def automation(tx: Tx, name: str) -> Record | None:
-    """Return whether a runbook's source is asked, since when, and what it last said."""
-    return record(tx, _AUTOMATION, _STATUS, (name,))
 
 
 def active_names(tx: Tx) -> list[str]:
