@@ -6,9 +6,13 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from tests.acceptance.discovery.stage import INTERVAL_S, LATER, NEAR, Scene, book, keys
+from tminus.domain.instant import plus
 from tminus.progression import events as ev
+from tminus.runbook.model import DataSource
+from tminus.sources.manual import MemberFile, read_member_bytes
 from tminus.store.cohort import NewBatch
-from tminus.testing.world import fails, ok
+from tminus.store.discovery import create_manual
+from tminus.testing.world import DAY, fails, ok
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -101,6 +105,27 @@ def test_a_key_of_a_live_manual_batch_is_left_out_until_that_has_ended(tmp_path:
     scene.look()
     assert scene.members(2) == {"bob": "active", "ann": "active"}
     assert scene.problems("left_out") == []
+
+
+def handed(*names: str) -> MemberFile:
+    text = "Key,Name\n" + "".join(f"{name},x\n" for name in names)
+    return read_member_bytes(text.encode(), DataSource(type="manual", primary_key="Key"), name="list.csv")
+
+
+def test_a_source_and_a_hand_that_spell_a_key_apart_mean_one_member(tmp_path: Path) -> None:
+    scene = Scene(tmp_path)
+    when = plus(scene.clock.now, 3 * DAY)
+    create_manual(scene.world.store, "wave", handed("M000", "other"), when, {}, "ann")
+    scene.told(keys(2))
+    assert scene.problems("left_out") == [("E362", "M000")]
+    assert scene.world.rows("SELECT batch_id, member_key FROM batch_members ORDER BY id") == [
+        (1, "M000"), (1, "other"), (2, "m001"),
+    ]  # fmt: skip
+    assert create_manual(scene.world.store, "wave", handed("M001", "z"), when, {}, "ann").left_out == ["m001"]
+    scene.world.pass_time(3 * DAY)
+    scene.look()
+    assert scene.problems("left_out") == [("E363", "M000")]
+    assert scene.violations() == []
 
 
 def test_s08_rows_of_a_finished_batch_are_ignored_also_under_a_new_version(tmp_path: Path) -> None:

@@ -62,6 +62,18 @@ def test_keys_of_another_open_batch_are_left_out_and_named() -> None:
     assert scene.rows("SELECT member_key FROM batch_members WHERE batch_id = 2") == [("c",)]
 
 
+def test_a_key_in_another_spelling_is_the_same_member() -> None:
+    """A list from another system writes addresses in its own letter case: nobody is to run twice."""
+    scene = world()
+    create_manual(scene.store, "sites", file("ann@x", "bob@x"), None, {"ticket": "T1"}, "ann")
+    assert add_members(scene.store, 1, file("ANN@X", "Cy@x")).left_out == ("ann@x",)
+    made = create_manual(scene.store, "sites", file("BOB@x", "cy@X", "dan@x"), None, {"ticket": "T2"}, "ann")
+    assert made.left_out == ["Cy@x", "bob@x"]
+    assert scene.rows("SELECT batch_id, member_key FROM batch_members ORDER BY id") == [
+        (1, "ann@x"), (1, "bob@x"), (1, "Cy@x"), (2, "dan@x"),
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("members", "data", "code"),
     [

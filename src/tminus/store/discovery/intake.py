@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Final
 import orjson
 
 from tminus.domain.members import twin
+from tminus.store.discovery import spelling
 from tminus.store.reading import number, text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from tminus.db.connection import Tx
     from tminus.domain.instant import Instant
@@ -40,7 +41,7 @@ _BACK: Final = """UPDATE source_rows SET last_seen_at = ?1, is_pending = 1, abse
 class Seen:
     """Which rows an answer held: known ones by id, new ones by being above `top`. `before` is how many there were.
 
-    `kept` counts those of them that the answer held.
+    `kept` counts those of them that the answer held; `spelled` are the keys that people have handed in, by their twins.
     """
 
     top: int
@@ -48,6 +49,7 @@ class Seen:
     ids: set[int] = field(default_factory=set[int])
     new: int = 0
     kept: int = 0
+    spelled: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def held(self, row_id: int) -> bool:
         """Tell whether the answer held this row."""
@@ -58,14 +60,16 @@ class Seen:
 class Chunk:
     """What is to be written for some rows of an answer."""
 
-    new: list[tuple[SourceRow, str, str]] = field(default_factory=list["tuple[SourceRow, str, str]"])
+    new: list[tuple[SourceRow, str, str, str]] = field(default_factory=list["tuple[SourceRow, str, str, str]"])
+    """Each with its key as it is known, its twin form and its digest."""
     changed: list[tuple[int, SourceRow, str]] = field(default_factory=list["tuple[int, SourceRow, str]"])
 
 
 def begin(tx: Tx, name: str) -> Seen:
     """Note what there was before an answer."""
     top, before = tx.one(_TOP), tx.one(CURRENT, (name,))
-    return Seen(number(top[0] if top else 0), number(before[0] if before else 0))
+    spelled = spelling.handed_in(tx, name)
+    return Seen(number(top[0] if top else 0), number(before[0] if before else 0), spelled=spelled)
 
 
 def compare(tx: Tx, name: str, rows: Sequence[SourceRow], seen: Seen) -> Chunk:
@@ -77,7 +81,7 @@ def compare(tx: Tx, name: str, rows: Sequence[SourceRow], seen: Seen) -> Chunk:
         digest = digest_of(row)
         found = known.get(folded)
         if found is None:
-            chunk.new.append((row, folded, digest))
+            chunk.new.append((row, seen.spelled.get(folded, row.key), folded, digest))
             continue
         row_id = number(found[0])
         seen.ids.add(row_id)
@@ -93,8 +97,8 @@ def write(tx: Tx, name: str, chunk: Chunk, now: Instant) -> None:
     tx.many(
         _ADD,
         [
-            (name, row.key, folded, row.batch_time, now, now, now, digest, row.data)
-            for row, folded, digest in chunk.new
+            (name, key, folded, row.batch_time, now, now, now, digest, row.data)
+            for row, key, folded, digest in chunk.new
         ],
     )  # fmt: skip
     tx.many(_CHANGE, [(row.batch_time, now, digest, row.data, now, row_id) for row_id, row, digest in chunk.changed])

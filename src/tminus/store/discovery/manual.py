@@ -13,6 +13,7 @@ import orjson
 
 from tminus.domain.errors import TminusError
 from tminus.store import cohort, runbooks
+from tminus.store.discovery import spelling
 from tminus.store.reading import number, text
 
 if TYPE_CHECKING:
@@ -64,12 +65,12 @@ def create_manual(
     with store.database.read() as tx:
         row = tx.one(_ACTIVE, (runbook,))
         inputs = runbooks.read(tx, runbook, number(row[0])).inputs if row else ()
+        pairs = spelling.as_known(tx, runbook, [(row.key, row.data) for row in members.rows])
     missing = [name for name in inputs if name not in data]
     if missing:
         raise TminusError(
             "E364", f"the batch brings no {', '.join(missing)}", place=runbook, hint="give them with --data NAME=VALUE"
         )
-    pairs = [(row.key, row.data) for row in members.rows]
     return store.create_batch(cohort.NewBatch(runbook, pairs, t0=t0, kind="manual", data=data, created_by=actor))
 
 
@@ -79,11 +80,12 @@ def add_members(store: Store, batch_id: int, members: Members, *, actor: str = "
         raise members.error()
     with store.database.read() as tx:
         row = tx.one(_BATCH, (batch_id,))
+        name = text(row[2]) if row else ""
+        pairs = spelling.as_known(tx, name, [(one.key, one.data) for one in members.rows])
     status = text(row[0]) if row else "not there"
     if row is None or row[1] or status not in {"detected", "init_dispatched", "active"}:
         why = "being cancelled" if row is not None and row[1] else status
         raise TminusError("E365", f"batch {batch_id} takes no members: it is {why}")
-    pairs = [(one.key, one.data) for one in members.rows]
     made: list[int] = []
     for at in range(0, len(pairs), CHUNK):
         made += store.join(batch_id, pairs[at : at + CHUNK], actor=actor, reason=reason)
