@@ -97,22 +97,33 @@ def make_loop(
     settings: Settings,
     *,
     report: Callable[[Event, Exception], None] | None = None,
+    at_once: bool = False,
 ) -> Loop:
-    """Wire the loop of one process: rounds and ticks over the store, jobs to the runner, questions to the sources."""
-    return Loop(store, runner, settings, sources=Asking(store), report=report)
+    """Wire the loop of one process: rounds and ticks over the store, jobs to the runner, questions to the sources.
+
+    With `at_once` every source is asked when it begins, and not when its interval has passed.
+    """
+    return Loop(store, runner, settings, sources=Asking(store, at_once=at_once), report=report)
 
 
 class Asking:
     """Discovery over one store, as the loop wants it."""
 
-    def __init__(self, store: Store) -> None:
-        """Ask for this store; what was answered before now does not count as settled."""
+    def __init__(self, store: Store, *, at_once: bool = False) -> None:
+        """Ask for this store; what was answered before now does not count as settled.
+
+        Sources that failed are asked at once: a process that begins may have what the one before lacked.
+        """
         self._store = store
+        self._at_once: bool | None = at_once
         self._discovery = Discovery(DiscoveryStore(store), open_source)
         self._began = store.now()
 
     def ask(self) -> float | None:
         """Do what can be done without waiting."""
+        if self._at_once is not None:
+            DiscoveryStore(self._store).ask_soon(failed_only=not self._at_once)
+            self._at_once = None
         return self._discovery.tick(self._store.now())
 
     @property

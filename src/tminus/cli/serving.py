@@ -64,7 +64,7 @@ def up(
     try:
         with _running(files, children) as runner, _opened(db) as store:
             reporter = Reporter(store, runner, voice, settings.worker_ids)
-            loop = bootstrap.make_loop(store, runner, settings, report=_complaining(voice))
+            loop = bootstrap.make_loop(store, runner, settings, report=_complaining(voice), at_once=until_idle)
             _catch_signals(loop, voice)
             voice.say(_greeting(store, runner, files, settings), "up", database=store.database.path)
             idle = _served(loop, reporter, voice, until_idle=until_idle)

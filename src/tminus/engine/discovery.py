@@ -30,6 +30,10 @@ LOOK_S: Final = 5.0
 POLL_S: Final = 0.05
 BUDGET_S: Final = 0.05
 THREADS: Final = 8
+# A claim lasts a minute. Who has waited for longer than that waits aside, so that sources that hang stop no others.
+RENEW_S: Final = 20.0
+ASIDE_S: Final = 60.0
+ASIDE_MOST: Final = 64
 
 
 class _Reply(Future["Answer | Unchanged"]):
@@ -72,6 +76,7 @@ class Discovery:
         self._threads = threads
         self._asking: dict[str, tuple[Asked, Future[Answer | Unchanged]]] = {}
         self._taking: dict[str, _Taking] = {}
+        self._renewed_at: Instant | None = None
 
     def tick(self, now: Instant) -> float | None:
         """Do what can be done without waiting; return after how many seconds to call again, None for never.
@@ -79,6 +84,7 @@ class Discovery:
         Raises what the database raises; every other failure is kept on its runbook.
         """
         self._collect()
+        self._renew(now)
         self._take()
         self._ask(now)
         if self._taking:
@@ -104,7 +110,8 @@ class Discovery:
     def _ask(self, now: Instant) -> None:
         """Put the questions that are due, one in flight per runbook, while there are threads."""
         for due in self._store.due_runbooks(now):
-            if len(self._asking) >= self._threads:
+            busy = sum(between_s(asked.at, now) < ASIDE_S for asked, _ in self._asking.values())
+            if busy >= self._threads or len(self._asking) >= self._threads + ASIDE_MOST:
                 return
             if due.name in self._asking or due.name in self._taking:
                 continue
@@ -122,6 +129,16 @@ class Discovery:
 
         threading.Thread(target=ask, name=f"source {asked.name}", daemon=True).start()
         return reply
+
+    def _renew(self, now: Instant) -> None:
+        """Keep the claims of what is out or being taken, so that no other process asks the same."""
+        if self._renewed_at is not None and 0 <= between_s(self._renewed_at, now) < RENEW_S:
+            return
+        self._renewed_at = now
+        for asked, _ in self._asking.values():
+            self._store.renew(asked, now, is_out=True)
+        for taking in self._taking.values():
+            self._store.renew(taking.asked, now, is_out=False)
 
     def _collect(self) -> None:
         """Take up the replies that have come."""

@@ -51,6 +51,10 @@ class Discovering(Protocol):
         """Claim a question; None when another was faster, or when there is no source to ask."""
         ...
 
+    def renew(self, asked: Asked, now: Instant, *, is_out: bool) -> None:
+        """Keep a claim for another minute; `is_out` while the source has not answered. What is lost stays lost."""
+        ...
+
     def take(self, asked: Asked, reply: Answer | Unchanged) -> Generator[None]:
         """Let batches and members follow a reply; each step is one transaction. Raises `TminusError`."""
         ...

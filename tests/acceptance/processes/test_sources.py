@@ -167,3 +167,25 @@ def test_a_batch_made_by_hand_goes_on_with_each_advance(host: Host) -> None:
     assert seen[1] == seen[0] | {("a", "move"), ("b", "move")}
     assert host.statuses() == {"done": 2}
     host.expect_clean()
+
+
+def test_until_idle_asks_at_once_and_not_when_the_interval_has_passed(host: Host, env: dict[str, str]) -> None:
+    members(host, {"anna": "2031-01-01"})
+    publish(host, book(TIMED).replace("interval: 1s", "interval: 1h"))
+    assert host.end(host.up(env=env)).code == 0
+    members(host, {"anna": "2031-01-01", "ben": "2031-01-01"})
+    assert host.end(host.up(env=env), timeout_s=30).code == 0
+    assert host.statuses() == {"active": 2}
+
+
+def test_what_was_missing_is_asked_for_again_when_a_process_begins(host: Host, env: dict[str, str]) -> None:
+    members(host, {"anna": "2031-01-01"})
+    publish(host, book(TIMED).replace("interval: 1s", "interval: 1h"))
+    process = host.up(until_idle=False, env={"MEMBERS_CSV": ""})
+    host.until(lambda: host.count("SELECT source_failures FROM runbooks") == 1)
+    process.terminate()
+    assert host.end(process).code == 0
+    process = host.up(until_idle=False, env=env)
+    host.until(lambda: host.statuses() == {"active": 1}, timeout_s=30)
+    process.terminate()
+    assert host.end(process).code == 0

@@ -1,15 +1,15 @@
 """Asking: which runbook's turn it is, who asks, and what becomes of a question without an answer.
 
 A claim numbers the question. Whatever an answer writes is fenced by that number, so that of two processes that ask at
-once the later one wins whole. A claim also moves the next time, so that a process that dies while it asks costs one
-interval and no more.
+once the later one wins whole. A claim lasts a minute and is renewed while its question is out or its answer is taken:
+a process that dies while it asks costs that minute, and however long a source takes nobody overtakes who waits for it.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from tminus.domain.instant import FIRST, LAST, Instant, plus
+from tminus.domain.instant import FIRST, LAST, Instant, between_s, plus
 from tminus.ports.discovery import Asked, Due
 from tminus.ports.source import Question, SourceError
 from tminus.store.discovery import problems
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from tminus.domain.errors import TminusError
     from tminus.runbook.model import Runbook
 
-CLAIM_S_MIN: Final = 60.0
+CLAIM_S: Final = 60.0
+SILENT_S: Final = 120.0
 BACKOFF_S_MAX: Final = 3600.0
 
 _FROM_ENABLED: Final = """FROM runbooks r JOIN runbook_automation_settings a ON a.runbook_name = r.name
@@ -34,6 +35,13 @@ _KNOWN: Final = f"""SELECT r.source_fingerprint {_FROM_ENABLED} AND r.id = ?
     WHERE o.name = r.name AND o.id <> r.id AND o.source_asked_at >= r.source_answered_at)"""
 _CLAIM: Final = """UPDATE runbooks SET source_asks = source_asks + 1, source_asked_at = ?, source_next_at = ?
   WHERE id = ? AND is_active AND coalesce(source_next_at, '') <= ?"""
+_RENEW: Final = "UPDATE runbooks SET source_next_at = ? WHERE id = ? AND source_asks = ? AND is_active"
+_SILENT: Final = """UPDATE runbooks SET last_error = ?, last_error_at = ?
+  WHERE id = ? AND source_asks = ? AND is_active AND last_error IS NOT ?"""
+# A question that somebody has out is left to him; it is told from one that was answered or failed by its times.
+_SOON: Final = f"""UPDATE runbooks SET source_next_at = NULL WHERE id IN (SELECT r.id {_FROM_ENABLED}
+  AND r.source_next_at > ?1 AND r.source_next_at < '{LAST}' AND (?2 OR r.last_error IS NOT NULL)
+  AND (r.source_asked_at <= r.source_answered_at OR r.source_asked_at <= r.last_error_at))"""
 _FAIL: Final = """UPDATE runbooks SET last_error = ?, last_error_at = ?, source_failures = source_failures + 1,
   source_next_at = ? WHERE id = ? AND source_asks = ? AND is_active"""
 
@@ -61,7 +69,7 @@ def claim(tx: Tx, due: Due, runbook: Runbook, now: Instant) -> Asked | None:
     source = runbook.data_source
     nobody = source.type in {"manual", "event"}
     known = tx.one(_KNOWN, (due.runbook_id,))
-    next_at = LAST if nobody else plus(now, max(source.interval_s, CLAIM_S_MIN))
+    next_at = LAST if nobody else plus(now, CLAIM_S)
     if tx.run(_CLAIM, (now, next_at, due.runbook_id, now)) != 1 or nobody:
         return None
     row = tx.one(_STANDS, (due.runbook_id,))
@@ -83,6 +91,19 @@ def guard(tx: Tx, asked: Asked) -> None:
     row = tx.one(_STANDS, (asked.runbook_id,))
     if row is None or row[0] != asked.ask:
         raise OvertakenError
+
+
+def renew(tx: Tx, asked: Asked, now: Instant, *, is_out: bool) -> None:
+    """Keep a claim; where the question has been out for long, say on the runbook that there is no answer yet."""
+    tx.run(_RENEW, (plus(now, CLAIM_S), asked.runbook_id, asked.ask))
+    if is_out and between_s(asked.at, now) >= SILENT_S:
+        error = str(SourceError("E366", f"no answer to the question of {asked.at}", hint="it is still waited for"))
+        tx.run(_SILENT, (error, now, asked.runbook_id, asked.ask, error))
+
+
+def ask_soon(tx: Tx, now: Instant, *, failed_only: bool) -> None:
+    """Let sources be asked now and not when their time has come: those that failed, or all."""
+    tx.run(_SOON, (now, not failed_only))
 
 
 def fail(tx: Tx, due: Due | Asked, error: TminusError, now: Instant, interval_s: float) -> None:

@@ -58,4 +58,13 @@ CODES: Final[tuple[Code, ...]] = (
         exit_code=7,
         http_status=409,
     ),
+    Code(
+        code="E366",
+        title="The source does not answer",
+        side=Side.INFRASTRUCTURE,
+        cause="A question has been out for two minutes or longer. Other runbooks are asked meanwhile.",
+        cure="Try the source by hand: a share that is gone, or a query that waits, looks so. A late answer counts.",
+        exit_code=1,
+        http_status=504,
+    ),
 )

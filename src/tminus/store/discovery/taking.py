@@ -65,6 +65,16 @@ class DiscoveryStore:
                 return None
             return asking.claim(tx, due, runbook, now)
 
+    def renew(self, asked: Asked, now: Instant, *, is_out: bool) -> None:
+        """Keep a claim."""
+        with self._store.database.write() as tx:
+            asking.renew(tx, asked, now, is_out=is_out)
+
+    def ask_soon(self, *, failed_only: bool) -> None:
+        """Let sources be asked now: those that failed, or all."""
+        with self._store.database.write() as tx:
+            asking.ask_soon(tx, self._store.now(), failed_only=failed_only)
+
     def fail(self, asked: Asked, error: TminusError) -> None:
         """Keep on the runbook why there is no answer."""
         with self._store.database.write() as tx:
