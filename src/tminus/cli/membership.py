@@ -192,7 +192,10 @@ def edit(
         list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Pin a value; may be repeated.")
     ] = None,
     released: Annotated[
-        list[str] | None, typer.Option("--release", metavar="NAME", help="Let the source count again; may be repeated.")
+        list[str] | None,
+        typer.Option(
+            "--release", metavar="NAME", help="Let the source count again (_batch: about where, _stay: about whether)."
+        ),
     ] = None,
     where: Where = None,
     batch: InBatch = None,

@@ -13,6 +13,7 @@ import orjson
 
 from tminus.domain.errors import TminusError
 from tminus.domain.instant import Instant, between_s
+from tminus.domain.members import twin
 from tminus.progression import events as ev
 from tminus.progression.holds import open_hold
 from tminus.progression.version import new_phase
@@ -191,6 +192,10 @@ _ORIGIN: Final = """SELECT m.batch_id, m.member_key, m.status, m.data_json, m.fa
 _COUNT_FAILED: Final = "UPDATE batches SET members_failed = members_failed + 1 WHERE id = ?"
 
 
+# Whom a person moves is away from where the source wants it: its row is to be followed once the pin is released.
+_MARK: Final = "UPDATE source_rows SET is_pending = 1 WHERE runbook_name = ? AND member_twin = ?"
+
+
 def move(  # noqa: PLR0913 - whom, whereto, and who says so why.
     tx: Tx,
     member_id: int,
@@ -220,5 +225,6 @@ def move(  # noqa: PLR0913 - whom, whereto, and who says so why.
     )
     apply(tx, [ev.Moving(member_id, heir, actor)], context, applied)
     if actor is not None:
+        tx.run(_MARK, (target[1], twin(text(key))))
         tx.run(_AUDIT, (context.now, actor, "Move", f"batch {home}", f"{key} to batch {batch_id}", reason))
     return heir

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from tests.acceptance.discovery.stage import LAST, LATER, NEAR, Rows, Scene, book, keys, minute
 from tminus.domain.instant import Instant
 from tminus.progression import events as ev
+from tminus.progression.member import BATCH_PIN
 from tminus.testing.world import fails, ok
 
 if TYPE_CHECKING:
@@ -186,6 +187,19 @@ def test_whom_an_operator_moved_stays_there(tmp_path: Path) -> None:
     assert scene.data("m000")["Name"] == "fresh"
     scene.told({**keys(3), **keys(3, LATER, start=3), "m000": LAST})
     assert homes(scene)["m000"] == LATER
+
+
+def test_whom_an_operator_moved_goes_where_the_source_wants_once_the_pin_is_released(tmp_path: Path) -> None:
+    scene = Scene(tmp_path)
+    scene.told({**keys(2), "cy": LATER})
+    heir = scene.world.store.move(scene.world.member_id("m000"), 2, "ann", "with the others")
+    scene.look(3)
+    assert scene.members(2)["m000"] == "active"
+    event = ev.EditData(actor="ann", reason="back", member_id=heir or 0, values={BATCH_PIN: None})
+    assert scene.world.command(event)[0].ok
+    scene.look()
+    assert (scene.members(1)["m000"], scene.members(2)["m000"]) == ("active", "removed")
+    assert scene.violations() == []
 
 
 def test_whom_an_operator_moved_does_not_move_on_with_the_batch(tmp_path: Path) -> None:

@@ -115,6 +115,16 @@ def test_an_answer_that_cannot_be_written_is_that_runbooks_failure_and_is_closed
     assert [len(answer.rows) for answer in source.given] == [0, 0]
 
 
+def test_a_row_that_somebody_spoilt_is_that_runbooks_failure_too(tmp_path: Path) -> None:
+    scene = Scene(tmp_path)
+    scene.told(keys(3), {}, {})
+    assert [kind for kind, _ in scene.holds()] == ["vanished"]
+    with scene.world.store.database.write() as tx:
+        tx.run("UPDATE holds SET evidence_json = '{'")
+    scene.look()
+    assert str(scene.error()).startswith("E361 the answer could not be written: ")
+
+
 def test_the_source_is_asked_once_an_interval(tmp_path: Path) -> None:
     scene = Scene(tmp_path)
     scene.told(keys(1))

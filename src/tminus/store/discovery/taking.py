@@ -122,7 +122,8 @@ def _in_our_words() -> Generator[None]:
         yield
     except asking.OvertakenError:
         return
-    except (StaleRowError, NeedsWholeError) as error:
+    except (StaleRowError, NeedsWholeError, LookupError, ValueError, ArithmeticError) as error:
+        # A row that somebody else has spoilt stops this runbook, as it would a single event, and not the process.
         raise TminusError("E361", f"the answer could not be written: {error}", hint="the next one goes on") from error
 
 

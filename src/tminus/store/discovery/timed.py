@@ -119,9 +119,10 @@ class _Page:
             self._leave_out(row, "E362", f"it lives in the {home.kind} batch {home.batch_id}")
             return
         self.refreshed.append((home.member_id, row.id))
-        if home.source_time == self.time or home.is_pinned:
+        if home.source_time == self.time:
             self.settled.append(row.id)
-        elif home.batch_status == "closing" or (home.batch_id, self.time) in self.desk.kept:
+        elif home.is_pinned or home.batch_status == "closing" or (home.batch_id, self.time) in self.desk.kept:
+            # Its mark stays, so that the row is followed when the pin is released or the batch is open again.
             return
         elif self.place is not None and self.place.ended:
             self.homeless.append(row.key)
