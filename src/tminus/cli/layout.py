@@ -1,16 +1,15 @@
 """`tminus runbook fmt`: runbooks in their one layout, in place, or only a word on which are not; `-` is a filter."""
 
-import os
 import sys
 from difflib import unified_diff
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from typing import Annotated
 
 import typer
 
 from tminus.cli import output, telling
 from tminus.cli.exits import Exit
+from tminus.cli.files import replacing
 from tminus.cli.offline import check
 from tminus.cli.options import Db, DryRun, Format
 from tminus.domain.errors import TminusError
@@ -43,7 +42,8 @@ def fmt(
     writes = not (only_check or diff or dry_run)
     for path, before, after in found:
         if writes and before != after:
-            _replace(path, after)
+            with replacing(path) as file:
+                file.write(after)
     changed = [path for path, before, after in found if before != after]
     if shape not in {"table", "wide"}:
         rows: list[dict[str, object]] = [
@@ -92,23 +92,3 @@ def _difference(path: Path, before: bytes, after: bytes) -> str:
     old, new = before.decode("utf-8-sig").splitlines(), after.decode().splitlines()
     lines = list(unified_diff(old, new, f"{path}", f"{path} laid out", lineterm=""))
     return "\n".join(telling.visible(line) for line in lines or [f"{path}: line breaks or a byte order mark"])
-
-
-def _replace(path: Path, content: bytes) -> None:
-    """Put new content in the place of old at once: whoever looks, or whatever breaks, finds one of the two whole."""
-    place = path.resolve()
-    with NamedTemporaryFile(dir=place.parent, prefix=f".{place.name}.", delete=False) as file:
-        beside = Path(file.name)
-        try:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        except OSError:
-            beside.unlink(missing_ok=True)
-            raise
-    try:
-        beside.chmod(place.stat().st_mode & 0o777)
-        beside.replace(place)
-    except OSError:
-        beside.unlink(missing_ok=True)
-        raise

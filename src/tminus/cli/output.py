@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final, Literal, cast
 import orjson
 
 from tminus.cli import telling
+from tminus.cli.cells import safe
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -104,7 +105,9 @@ def _csv(pages: Iterable[Sequence[Mapping[str, object]]]) -> None:
             if writer is None:
                 writer = csv.writer(sys.stdout, lineterminator="\n")
                 writer.writerow(row)
-            writer.writerow([_plain(value) for value in row.values()])
+            writer.writerow(
+                [safe(_plain(value)) if isinstance(value, str) else _plain(value) for value in row.values()]
+            )
 
 
 def _yaml(value: object) -> None:

@@ -39,6 +39,7 @@ _ALL: Final = (
     Command("watch", "watching", "watch", "Follow what happens: a live screen, JSON lines when piped."),
     Command("why", "explaining", "why", "Say why something waits or failed, and what can be done."),
     Command("find", "looking", "find", "Find a member across all batches."),
+    Command("report", "report.command", "report", "Tell how a batch went: a page, a table or a text, for everybody."),
     Command("retry", "operating", "retry", "Try members again from their failed step."),
     Command("skip", "operating", "skip", "Pass over a step of a member."),
     Command("mark-done", "operating", "mark_done", "Count a step of a member as done, with outputs."),

@@ -58,7 +58,7 @@ class Group:
         }
 
 
-def grouped(reading: Callable[[], AbstractContextManager[Tx]], batch_id: int) -> list[Group]:
+def grouped(reading: Callable[[], AbstractContextManager[Tx]], batch_id: int, *, samples: int = SAMPLES) -> list[Group]:
     """Return the causes of a batch's failures, the most frequent first; `reading` begins one short read."""
     groups: dict[tuple[str, ...], Group] = {}
     after = 0
@@ -69,12 +69,12 @@ def grouped(reading: Callable[[], AbstractContextManager[Tx]], batch_id: int) ->
             break
         # A member may have failed before; the last failure is the one that counts.
         for row in {number(row[0]): row for row in rows}.values():
-            _fold(groups, row)
+            _fold(groups, row, samples)
         after = number(rows[-1][0])
     return sorted(groups.values(), key=lambda one: (-one.count, one.phase, one.step, one.message))
 
 
-def _fold(groups: dict[tuple[str, ...], Group], row: tuple[Value, ...]) -> None:
+def _fold(groups: dict[tuple[str, ...], Group], row: tuple[Value, ...], samples: int) -> None:
     key, phase, step, kind, message = (text(value) for value in row[1:])
     alike = _VARYING.sub("…", message.replace(key, "…"))
     place = (phase, step, kind, alike)
@@ -82,5 +82,5 @@ def _fold(groups: dict[tuple[str, ...], Group], row: tuple[Value, ...]) -> None:
         place = (phase, step, kind, "(other messages)")
     group = groups.setdefault(place, Group(phase, step, kind, place[3]))
     group.count += 1
-    if len(group.members) < SAMPLES:
+    if len(group.members) < samples:
         group.members.append(key)

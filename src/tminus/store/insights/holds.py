@@ -24,6 +24,9 @@ _JOINED: Final = """holds h LEFT JOIN batches b ON b.id = h.batch_id LEFT JOIN b
   LEFT JOIN phase_executions p ON p.id = h.phase_id"""
 _LIST: Final = f"""SELECT {{columns}} FROM {_JOINED} WHERE (h.is_open OR ?) AND (? IS NULL OR h.kind = ?)
   AND (? IS NULL OR h.batch_id = ?) ORDER BY h.id DESC LIMIT {MOST}"""
+_WIDE: Final = f"""SELECT {{columns}} FROM {_JOINED} WHERE h.scope IN ('all', 'runbook') AND h.batch_id IS NULL
+  AND (h.runbook_name IS NULL OR h.runbook_name = ?) AND h.opened_at <= ? AND coalesce(h.closed_at, '9') >= ?
+  ORDER BY h.id DESC LIMIT {MOST}"""
 _ONE: Final = f"SELECT {{columns}} FROM {_JOINED} WHERE h.id = ?"
 _PAUSES: Final = """SELECT id, batch_id FROM holds WHERE is_open AND kind = 'pause' AND scope = ?
   AND runbook_name IS ? AND batch_id IS ? AND member_id IS ? ORDER BY id"""
@@ -36,6 +39,11 @@ _PHASE: Final = """SELECT p.id FROM phase_executions p JOIN batches b ON b.id = 
 def listed(tx: Tx, *, kind: str | None = None, batch_id: int | None = None, closed: bool = False) -> list[Record]:
     """Return the newest holds, open ones only unless `closed`."""
     return records(tx, _HOLD, _LIST, (int(closed), kind, kind, batch_id, batch_id))
+
+
+def wide(tx: Tx, runbook: str, since: str, until: str) -> list[Record]:
+    """Return the newest holds over a whole runbook, or over everything, that fell between two instants."""
+    return records(tx, _HOLD, _WIDE, (runbook, until, since))
 
 
 def one(tx: Tx, hold_id: int) -> Record | None:
