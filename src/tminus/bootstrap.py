@@ -23,6 +23,7 @@ from tminus.store.cohort import NewBatch
 from tminus.store.discovery import DiscoveryStore, set_automation
 from tminus.store.discovery.settling import settled
 from tminus.store.rehearsal import RehearsalStore
+from tminus.store.roster import WorkerRoster
 from tminus.store.standing import newest
 from tminus.store.store import Store
 from tminus.testing.clock import ManualClock
@@ -103,7 +104,8 @@ def make_loop(
 
     With `at_once` every source is asked when it begins, and not when its interval has passed.
     """
-    return Loop(store, runner, settings, sources=Asking(store, at_once=at_once), report=report)
+    roster = WorkerRoster(store.database, store.now)
+    return Loop(store, runner, settings, sources=Asking(store, at_once=at_once), roster=roster, report=report)
 
 
 class Asking:

@@ -3,6 +3,7 @@
 import os
 import sqlite3
 import sys
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -10,9 +11,12 @@ from tminus.cli import output, telling
 from tminus.cli.codes import PROMISE_BROKEN
 from tminus.cli.exits import Exit
 from tminus.cli.options import Db, Format
+from tminus.cli.reporting import named
 from tminus.cli.session import opened
 from tminus.db.migrate import known
 from tminus.domain.instant import between_s, from_datetime
+from tminus.store.insights import workers
+from tminus.store.insights.records import Record
 from tminus.store.promises import check
 from tminus.store.store import Store
 
@@ -27,6 +31,8 @@ def doctor(*, shape: Format = "table", db: Db = None) -> int:
         checks = [_python(), _sqlite(), *_database(store), _clock(store)]
         with store.database.read() as tx:
             broken = check(tx)
+            processes = workers.at_work(tx, store.now())
+    checks.append(_workers(processes))
     checks.append(_said("promises", not broken, f"{len(broken):,} broken" if broken else "all hold"))
     violations = [{"promise": one.promise, "message": one.message} for one in broken]
     well = all(bool(one["ok"]) for one in checks)
@@ -73,3 +79,11 @@ def _clock(store: Store) -> Check:
     """Compare the clock that decides, the database's, with this machine's: far apart, every screen looks wrong."""
     apart = abs(between_s(store.now(), from_datetime(datetime.now(UTC))))
     return _said("clock", apart <= CLOCK_S_MAX, f"{apart:.1f} s from this machine's")
+
+
+def _workers(processes: Sequence[Record]) -> Check:
+    """Say who is at work. Nobody is no fault: whatever is due waits until somebody is."""
+    heard = [str(one["name"]) for one in processes if not one["is_silent"]]
+    silent = [str(one["name"]) for one in processes if one["is_silent"]]
+    said = f"at work: {named(heard)}" if heard else "nobody is at work: `tminus up` is"
+    return _said("workers", ok=True, message=f"{said}; not heard of: {named(silent)}" if silent else said)

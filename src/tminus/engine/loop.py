@@ -7,18 +7,22 @@ remembered that the database does not hold, except which jobs are in hand.
 
 from __future__ import annotations
 
+import os
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
+from tminus import __version__
 from tminus.domain.instant import between_s
 from tminus.engine import faultpoint, identity
 from tminus.engine.tick import tick
-from tminus.engine.work import Work
+from tminus.engine.work import BEAT_S, Work
+from tminus.ports.roster import Process
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from tminus.ports.roster import Roster
     from tminus.ports.rounds import Rounds
     from tminus.ports.runner import Report, Runner
     from tminus.progression.events import Event
@@ -62,6 +66,7 @@ class Loop:
         settings: Settings,
         *,
         sources: Sources | None = None,
+        roster: Roster | None = None,
         report: Callable[[Event, Exception], None] | None = None,
     ) -> None:
         """Run over this store and this runner; `report` hears of events that could not be decided."""
@@ -72,6 +77,9 @@ class Loop:
         self.name = identity.own_name()
         self.stopping = False
         self.sources = sources
+        self.roster = roster
+        self._offered: frozenset[str] | None = None
+        self._seen_at = 0.0
         self._report = report
         self._unrecorded: list[Event] = []
         self._unbegun: list[tuple[int, str]] = []
@@ -87,6 +95,7 @@ class Loop:
         for holder in self.store.holders():
             if holder != self.name and identity.is_dead(holder):
                 self.store.release(holder)
+        self._sign_in()
         self._look_around()
 
     def stop(self) -> None:
@@ -115,6 +124,8 @@ class Loop:
         if events:
             self._round(events, claim=False)
         self._put_back([*unbegun, *((held.execution_id, job) for job, held in self.work.in_hand.items())])
+        if self.roster is not None:
+            self.roster.left(self.name)
 
     def catch_up(self) -> None:
         """After the database has failed: record what waited and renew leases, before a tick calls any job lost."""
@@ -213,6 +224,39 @@ class Loop:
         if beats:
             faultpoint.hit("beat")
             self.store.beat(self.name, beats)
+        if time.monotonic() >= self._seen_at:
+            self._be_seen()
+
+    def _sign_in(self) -> None:
+        """Write off those of this host that died without a word, and sign in."""
+        if self.roster is None:
+            return
+        for name in self.roster.listed():
+            if name != self.name and identity.is_dead(name):
+                self.roster.left(name)
+        self._be_seen()
+
+    def _be_seen(self) -> None:
+        """Say that this process is alive, and what it offers where that has changed."""
+        self._seen_at = time.monotonic() + BEAT_S
+        if self.roster is None:
+            return
+        offered = self.runner.functions()
+        if offered == self._offered:
+            self.roster.seen(self.name)
+            return
+        self.roster.enlist(
+            Process(
+                name=self.name,
+                host=identity.host_of(self.name),
+                pid=os.getpid(),
+                age_s=identity.own_age_s(),
+                worker_ids=self.settings.worker_ids,
+                functions=offered,
+                version=__version__,
+            )
+        )
+        self._offered = offered
 
     def _ask_sources(self) -> None:
         if self.sources is None or time.monotonic() < self._discover_at:

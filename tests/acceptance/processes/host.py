@@ -123,9 +123,10 @@ class Host:
         return said
 
     def wave(self, text: str, members: int, *, t0_in_s: float = -1) -> Host:
-        """Publish a runbook, and make a batch of that many members."""
+        """Publish a runbook, and make a batch of that many members where there are any."""
         self.well("runbook", "publish", str(self.write("runbook.yaml", text)), "--enable", "--as", "anna")
-        self.batch([f"m{number:03d}" for number in range(members)], t0_in_s=t0_in_s)
+        if members:
+            self.batch([f"m{number:03d}" for number in range(members)], t0_in_s=t0_in_s)
         return self
 
     def batch(self, keys: Iterable[str], *, t0_in_s: float = -1) -> None:

@@ -96,14 +96,16 @@ def test_a_database_that_may_not_be_written_is_one_line_and_can_still_be_read(ho
 
 
 def test_two_on_one_database_share_the_work_and_survive_each_other(host: Host) -> None:
-    host.wave(book(3, takes=0.05), 120)
-    first, second = host.up(), host.up()
-    host.until(lambda: len({line.pid for line in host.account()}) > 2, timeout_s=60)
-    host.until(lambda: host.words("end") > 100)
+    host.wave(book(3, takes=0.3), 0)
+    first, second = host.up(until_idle=False), host.up(until_idle=False)
+    host.until(lambda: host.count("SELECT count(*) FROM workers") == 2)
+    host.batch([f"m{number:03d}" for number in range(120)])
+    host.until(lambda: len({line.pid for line in host.account()}) > 2 and host.words("end") > 50)
     host.kill(first)
     third = host.up()
-    assert host.end(second).code == 0
     assert host.end(third).code == 0
+    second.terminate()
+    assert host.end(second).code == 0
     host.expect_each_step_once(120, 3)
     host.expect_clean()
 

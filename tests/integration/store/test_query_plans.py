@@ -51,6 +51,7 @@ SMALL_TABLES: Final = {
     "runbooks": "one row for each version",
     "migrations": "one row for each migration",
     "plans": "one row for each plan that was looked at within a month",
+    "workers": "one row for each process that ran jobs within a month",
     "h": "holds: one row for each time that a human was asked",
 }
 SORTS: Final = {
