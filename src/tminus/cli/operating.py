@@ -1,7 +1,7 @@
 """What an operator does to members that are stuck: retry, skip, mark done, roll back."""
 
 from functools import partial
-from typing import Annotated
+from typing import Annotated, Literal
 
 import orjson
 import typer
@@ -24,9 +24,13 @@ def retry(
     where: Where = None,
     batch: InBatch = None,
     from_step: Annotated[str | None, typer.Option("--from", metavar="STEP", help="Begin at this step.")] = None,
-    original: Annotated[
-        bool, typer.Option("--original", help="Keep the definition that failed, not the current one.")
-    ] = False,
+    definition: Annotated[
+        Literal["current", "original"],
+        typer.Option("--definition", help="Take the current version's steps, or those that failed."),
+    ] = "current",
+    data: Annotated[
+        list[str] | None, typer.Option("--data", metavar="NAME=VALUE", help="Pin a value first; may be repeated.")
+    ] = None,
     lane: Annotated[
         int | None, typer.Option("--lane", metavar="ID", help="A rollback, removal or hook lane that failed.")
     ] = None,
@@ -37,6 +41,7 @@ def retry(
 ) -> int:
     """Try members again from their failed step; with --batch alone all failed ones, or the batch's failed init."""
     who = with_reason(actor, reason)
+    values: dict[str, object] = {**pairs(data, "--data")}
     with opened(db) as store:
         if lane is not None:
             event = ev.RetryCleanup(lane_id=lane, actor=who.actor, reason=who.reason)
@@ -46,13 +51,15 @@ def retry(
             results = doing.perform(store, [again], [f"batch {batch}"], dry_run=dry_run)
         else:
             found = doing.chosen(store, keys, where, batch, only=_FAILED, whole=True)
-            make = partial(_retry, who, from_step, original=original)
+            make = partial(_retry, who, from_step, values, original=definition == "original")
             results = doing.each(store, found, make, dry_run=dry_run)
     return doing.report(results, shape, did="tried again", dry_run=dry_run)
 
 
-def _retry(who: Who, from_step: str | None, member_id: int, *, original: bool) -> ev.Retry:
-    return ev.Retry(member_id=member_id, from_step=from_step, original=original, actor=who.actor, reason=who.reason)
+def _retry(who: Who, from_step: str | None, values: dict[str, object], member_id: int, *, original: bool) -> ev.Retry:
+    return ev.Retry(
+        member_id=member_id, from_step=from_step, original=original, values=values, actor=who.actor, reason=who.reason
+    )
 
 
 def _init_failed(store: Store, batch_id: int) -> bool:

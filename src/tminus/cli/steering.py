@@ -1,6 +1,6 @@
 """Steering a batch: advance, cancel, reschedule."""
 
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
@@ -9,8 +9,10 @@ from tminus.cli.options import Actor, BatchId, Db, DryRun, Format, Reason, Remar
 from tminus.cli.session import acting, opened, wanted, with_reason
 from tminus.progression import events as ev
 from tminus.runbook.zones import local_time
-from tminus.store.insights import batches
+from tminus.store.insights import batches, members
 from tminus.store.store import Store
+
+_MOST: Final = 20
 
 
 def advance(
@@ -41,7 +43,17 @@ def cancel(
     """Stop a batch."""
     who = with_reason(actor, reason)
     event = ev.CancelBatch(batch_id=batch, everyone=everyone, actor=who.actor, reason=who.reason)
-    return _steer(db, batch, event, shape, did="cancelled", dry_run=dry_run)
+    with opened(db) as store:
+        with store.database.read() as tx:
+            wanted(tx, batches.one, batch, "batch")
+            going_on = [] if everyone else members.past_one_way(tx, batch)
+        results = doing.perform(store, [event], [f"batch {batch}"], dry_run=dry_run)
+    code = doing.report([{**one, "going_on": going_on} for one in results], shape, did="cancelled", dry_run=dry_run)
+    if going_on and shape in {"table", "wide"}:
+        verb = "is past a one-way step and goes" if len(going_on) == 1 else "are past a one-way step and go"
+        more = f" and {len(going_on) - _MOST:,} more" if len(going_on) > _MOST else ""
+        telling.say(f"{len(going_on):,} {verb} on: {', '.join(going_on[:_MOST])}{more} - --everyone stops them as well")
+    return code
 
 
 def reschedule(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from tminus.domain.status import BATCH_OPEN, LANE_OPEN
 from tminus.progression import lanes
@@ -11,6 +11,9 @@ from tminus.progression import lanes
 if TYPE_CHECKING:
     from tminus.domain.rows import Batch, Execution, Lane
     from tminus.progression.view import Subject, View
+
+
+_MOVED: Final = "the member has moved to another batch"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +36,8 @@ def refuse_retry(view: View, subject: Subject) -> str:
         return "no such member"
     if member.status not in {"failed", "cancelled"}:
         return f"the member is {member.status}; only a failed or cancelled one can be tried again"
-    if member.moved_to is not None:
-        return "the member has moved to another batch"
+    if member.moved_to is not None or _is_cleaned_up(subject):
+        return "its removal steps have been asked for" if member.moved_to is None else _MOVED
     if batch.is_cancelling or batch.status in {"cancelled", "closing"}:
         return "the batch is closing" if batch.status == "closing" else "the batch is cancelled"
     if member.status == "cancelled" and any(ln.kind == "init" and ln.status == "failed" for ln in _own(view, batch)):
@@ -44,6 +47,10 @@ def refuse_retry(view: View, subject: Subject) -> str:
     if member.id in view.taken:
         return "the key lives in another open batch"
     return ""
+
+
+def _is_cleaned_up(subject: Subject) -> bool:
+    return any(lane.kind == "removal" for lane in subject.lanes)
 
 
 def _own(view: View, batch: Batch) -> list[Lane]:
@@ -69,9 +76,11 @@ def refuse_pass(view: View, subject: Subject, row: Execution | None) -> str:
 def sent_after(view: View, subject: Subject, to_phase: str | None) -> list[tuple[Lane, Execution]]:
     """Return what a rollback to this phase (None: of everything) has to undo, oldest first."""
     ordered = sorted((ln for ln in subject.lanes if ln.kind == "phase"), key=lanes.place)
-    names = [lane.sequence for lane in ordered]
-    first = names.index(to_phase) + 1 if to_phase in names else 0
-    found = [(lane, row) for lane in ordered[first:] for row in view.steps_of(lane) if row.dispatched_at is not None]
+    if to_phase is not None:
+        # A newer version's lane of the same phase belongs to what is kept.
+        places = [at for at, lane in enumerate(ordered) if lane.sequence == to_phase]
+        ordered = ordered[places[-1] + 1 :] if places else []
+    found = [(lane, row) for lane in ordered for row in view.steps_of(lane) if row.dispatched_at is not None]
     return sorted(found, key=lambda pair: pair[1].dispatched_at or "")
 
 
@@ -92,11 +101,15 @@ def refuse_rollback(view: View, subject: Subject, to_phase: str | None) -> str:
         return "the batch is closing"
     if any(lane.kind == "rollback" and lane.status in LANE_OPEN for lane in subject.lanes):
         return "a rollback is open already"
+    names = [phase.name for phase in view.runbook(subject.batch, subject.batch.runbook_version).phases]
+    if to_phase is not None and to_phase not in {*names, *(ln.sequence for ln in subject.lanes if ln.kind == "phase")}:
+        return f'there is no phase "{to_phase}" (there are: {", ".join(names)})'
     sent = sent_after(view, subject, to_phase)
     if any(row.is_one_way for _, row in sent):
         return "a one_way step has been sent: there is no way back across it"
     if not sent:
-        return "nothing has been sent that could be undone"
+        after = "" if to_phase is None else f" after {to_phase}"
+        return f"nothing has been sent{after} that could be undone"
     return "" if undoing(view, subject, sent)[1] else "none of the steps that were sent names an on_failure"
 
 
@@ -126,6 +139,8 @@ def refuse_leave(subject: Subject) -> str:
     member = subject.member
     if member is None or member.status not in {"active", "failed"}:
         return f"the member is {'gone' if member is None else member.status}"
+    if _is_cleaned_up(subject):
+        return "its removal steps have been asked for already"
     return "" if subject.batch.status in {"detected", "init_dispatched", "active"} else "membership is frozen"
 
 

@@ -76,6 +76,8 @@ def may_dispatch(view: View, subject: Subject, lane: Lane) -> bool:
     if lane.kind == "phase":
         if member is None or member.status != "active" or batch.status != "active":
             return False
+        if holds.is_fenced(batch):
+            return False
     elif lane.kind == "init":
         if batch.status not in {"detected", "init_dispatched", "active"}:
             return False

@@ -14,9 +14,12 @@ from tminus.progression import course, lanes
 
 if TYPE_CHECKING:
     from tminus.domain.rows import Batch, PhaseRow
-    from tminus.domain.status import BatchStatus
+    from tminus.domain.status import BatchStatus, HoldKind
     from tminus.progression.view import View
 
+# What still asks when the batch has ended. Everything else nobody can answer any more; but a pause stands as long as a
+# retry may reopen the batch.
+_ASKS_ON: Final[frozenset[HoldKind]] = frozenset({"rollback", "removal", "late_success"})
 _OUTCOME: Final[dict[str, BatchStatus]] = {"completed": "completed", "failed": "failed", "cancelled": "cancelled"}
 
 
@@ -26,6 +29,7 @@ def end_batch(view: View, batch: Batch, status: BatchStatus, cause: str) -> None
     batch.ending_after = 0
     batch.wake_after = None
     cancel_phases(view, batch, cause)
+    _withdraw(view, batch, status, cause)
 
 
 def cancel_phases(view: View, batch: Batch, cause: str) -> None:
@@ -37,8 +41,13 @@ def cancel_phases(view: View, batch: Batch, cause: str) -> None:
         elif phase.status == "dispatched":
             view.touch_phase(phase)
             view.decision.settled_phases.add(phase.id)
+
+
+def _withdraw(view: View, batch: Batch, ended: BatchStatus, cause: str) -> None:
+    """Take back what is asked about a batch that has ended and can be answered no more."""
     for hold in view.holds.values():
-        if hold.batch_id == batch.id and hold.is_open and hold.kind in {"gate", "brake", "one_way", "old_t0"}:
+        asks_on = hold.kind in _ASKS_ON or (hold.kind == "pause" and ended != "cancelled")
+        if not asks_on and hold.batch_id == batch.id and hold.is_open:
             view.move_hold(hold, "lifted", cause)
 
 
@@ -76,7 +85,9 @@ def settle(view: View, batch: Batch) -> None:
         _open_finish(view, batch)
         return
     if batch.status == "closing" and not any(lane.status in LANE_OPEN for lane in this_round):
-        view.move_batch(batch, _OUTCOME[batch.outcome or "failed"], "closed")
+        ended = _OUTCOME[batch.outcome or "failed"]
+        view.move_batch(batch, ended, "closed")
+        _withdraw(view, batch, ended, "closed")
 
 
 def _opening(view: View, batch: Batch) -> bool:

@@ -235,12 +235,12 @@ class ApproveEarly(Command):
 
 @dataclass(slots=True, kw_only=True)
 class Retry(Command):
-    """Try a member's failed work again. `version` None takes the current definition where the batch has moved."""
+    """Try a member's failed work again, by the current definition unless `original`; `values` are pinned first."""
 
     member_id: int
     from_step: str | None = None
     original: bool = False
-    taken_elsewhere: bool = False
+    values: dict[str, object] = field(default_factory=dict[str, object])
 
 
 @dataclass(slots=True, kw_only=True)

@@ -50,6 +50,11 @@ def covers(hold: Hold, batch: Batch, member_id: int | None, phase_id: int | None
     return True
 
 
+def is_fenced(batch: Batch) -> bool:
+    """Tell whether a batch is being cancelled and its members are still being told: until then nobody gets anything."""
+    return bool(batch.is_cancelling) and batch.ending_after is not None
+
+
 def blocking(view: View, batch: Batch, member_id: int | None, phase_id: int | None, *, starting: bool) -> Hold | None:
     """Return a hold in the way of dispatching (or, with `starting`, of starting) this work."""
     for hold in view.holds.values():

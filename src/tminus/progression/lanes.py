@@ -184,6 +184,8 @@ def _phase_reason(view: View, subject: Subject, lane: Lane) -> str | None:
         return "member"
     if batch.status != "active":
         return "init" if batch.status in {"detected", "init_dispatched"} else "batch"
+    if holds.is_fenced(batch):
+        return "batch"
     if not init_succeeded(view, batch, lane.runbook_version):
         return "init"
     hold = holds.blocking(view, batch, member.id, lane.phase_id, starting=True)

@@ -13,10 +13,11 @@ import orjson
 
 from tminus.domain.instant import plus
 from tminus.progression import closing, course, lanes
+from tminus.progression.holds import open_hold
 from tminus.progression.tables import ENGINE, JOINER
 
 if TYPE_CHECKING:
-    from tminus.domain.rows import Lane, PhaseRow
+    from tminus.domain.rows import Lane, Member, PhaseRow
     from tminus.progression.events import Joining, Leaving, Moving
     from tminus.progression.view import Subject, View
 
@@ -84,17 +85,15 @@ def on_leaving(view: View, event: Leaving) -> None:
         view.touch_member(member)
         return
     _remove(view, subject, "removed" if event.actor else "left the source")
-    runbook = view.runbook(subject.batch, subject.batch.runbook_version)
-    if runbook.on_member_removed:
-        lanes.open_lane(
-            view,
-            subject,
-            "removal",
-            "",
-            subject.batch.runbook_version,
-            runbook.on_member_removed,
-            is_forced=event.force,
-        )
+    clean_up(view, subject, is_forced=event.force)
+
+
+def clean_up(view: View, subject: Subject, *, is_forced: bool = False) -> None:
+    """Run the removal steps of a member that is gone."""
+    version = subject.batch.runbook_version
+    steps = view.runbook(subject.batch, version).on_member_removed
+    if steps:
+        lanes.open_lane(view, subject, "removal", "", version, steps, is_forced=is_forced)
     course.advance(view, subject)
 
 
@@ -106,8 +105,18 @@ def _remove(view: View, subject: Subject, cause: str) -> None:
     view.move_member(member, "removed", cause)
     closing.cancel_lanes(view, subject, cause)
     for hold in view.holds.values():
-        if hold.kind == "pause" and hold.is_open and hold.scope == "member" and hold.member_id == member.id:
+        if hold.kind in {"pause", "one_way"} and hold.is_open and hold.member_id == member.id:
             view.move_hold(hold, "lifted", cause)
+
+
+def _carry_pauses(view: View, origin: Member, heir: Member) -> None:
+    """Take a pause along: whom an operator has stopped stays stopped, wherever the source puts it."""
+    for hold in list(view.holds.values()):
+        if hold.kind == "pause" and hold.is_open and hold.scope == "member" and hold.member_id == origin.id:
+            batch = view.batches[heir.batch_id]
+            carried = open_hold(view, scope="member", kind="pause", reason=hold.reason, batch=batch, member_id=heir.id)
+            carried.opened_by = hold.opened_by
+            view.move_hold(hold, "lifted", "moved")
 
 
 def on_moving(view: View, event: Moving) -> None:
@@ -124,6 +133,7 @@ def on_moving(view: View, event: Moving) -> None:
         heir.pinned_json = orjson.dumps(orjson.loads(heir.pinned_json) | {BATCH_PIN: True}).decode()
     view.touch_member(heir)
     origin.moved_to = heir.id
+    _carry_pauses(view, origin, heir)
     if origin.status == "failed":
         origin.has_left = 1
         view.touch_member(origin)

@@ -37,6 +37,8 @@ def on_due(view: View, event: PhaseDue) -> None:
     batch = view.batches[phase.batch_id]
     if batch.status != "active" or phase.runbook_version != batch.runbook_version:
         return
+    if holds.is_fenced(batch):
+        return
     gate = definition(view, batch, phase).gate
     if gate is not None and not _gate_open(view, batch, phase, gate.expires_s):
         return

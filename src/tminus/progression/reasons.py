@@ -93,7 +93,7 @@ def _waiting(view: View, subject: Subject, lane: Lane) -> Reason:
     if kind == "ring":
         return _for_ring(view, subject, lane)
     if kind in {"member", "batch"}:
-        status = _status(subject) if kind == "member" else subject.batch.status
+        status = _status(subject) if kind == "member" else _standing(subject.batch)
         return Reason("member" if kind == "member" else "batch", f"the {kind} is {status}: it will not start")
     if kind == "phase":
         return Reason("phase", f"waits for phase {rest}")
@@ -104,6 +104,10 @@ def _waiting(view: View, subject: Subject, lane: Lane) -> Reason:
 
 def _status(subject: Subject) -> str:
     return "gone" if subject.member is None else subject.member.status
+
+
+def _standing(batch: Batch) -> str:
+    return "being cancelled" if holds.is_fenced(batch) else batch.status
 
 
 def _for_init(view: View, subject: Subject, lane: Lane) -> Reason:
@@ -156,7 +160,7 @@ def _not_allowed(view: View, subject: Subject, lane: Lane) -> Reason:
         return of_hold(hold)
     if subject.member is not None and subject.member.status != "active":
         return Reason("member", f"the member is {_status(subject)}: nothing more is sent")
-    return Reason("batch", f"the batch is {subject.batch.status}: nothing more is sent")
+    return Reason("batch", f"the batch is {_standing(subject.batch)}: nothing more is sent")
 
 
 def _held(view: View, subject: Subject, lane: Lane) -> Hold | None:

@@ -58,6 +58,10 @@ def on_move(view: View, event: VersionMove) -> None:
     view.touch_batch(batch)
     view.decision.settled_batches.add(batch.id)
     if event.rerun_init and runbook.init and batch.status == "active":
+        for hold in view.holds.values():
+            # The new init is the answer to the one that failed; should it fail as well, it asks again.
+            if hold.kind == "rerun_init" and hold.is_open and hold.batch_id == batch.id:
+                view.move_hold(hold, "lifted", "new version")
         lanes.open_lane(view, subject, "init", "", event.version, runbook.init)
         course.advance(view, subject)
 

@@ -33,7 +33,7 @@ def stuck_jobs(tx: Tx, worker_id: str) -> int:
 
 
 def blocked_batches(tx: Tx, batch_ids: Sequence[int]) -> set[int]:
-    """Return the batches whose init and phase jobs may not go out: not open, or held."""
+    """Return the batches whose init and phase jobs may not go out: not open, fenced, or held."""
     found = {batch.id: batch for batch in fetch(tx, Batch, reading.BATCHES, batch_ids)}
     standing = [reading.hold(values) for values in tx.all(reading.HOLDS, (reading.ids(batch_ids),))]
     stopping = [hold for hold in standing if holds.strength(hold) == "dispatch" and hold.scope != "member"]
@@ -42,5 +42,6 @@ def blocked_batches(tx: Tx, batch_ids: Sequence[int]) -> set[int]:
         for batch_id in batch_ids
         if batch_id not in found
         or found[batch_id].status not in {"detected", "init_dispatched", "active"}
+        or holds.is_fenced(found[batch_id])
         or any(holds.covers(hold, found[batch_id], None, None) for hold in stopping)
     }

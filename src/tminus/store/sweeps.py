@@ -41,6 +41,10 @@ WAKE_ON: Final = "UPDATE batches SET wake_after = ? WHERE id = ? AND wake_after 
 ENDING: Final = "SELECT id, ending_after FROM batches WHERE ending_after IS NOT NULL ORDER BY id"
 ENDING_MEMBERS: Final = "SELECT id FROM batch_members WHERE batch_id = ? AND id > ? ORDER BY id LIMIT ?"
 ENDING_ON: Final = "UPDATE batches SET ending_after = ? WHERE id = ? AND ending_after = ?"
+# Who goes on in a batch that is being cancelled has waited for this.
+ENDING_DONE: Final = """UPDATE batches SET ending_after = NULL,
+  wake_after = CASE WHEN is_cancelling AND status = 'active' THEN 0 ELSE wake_after END
+  WHERE id = ? AND ending_after = ?"""
 BATCHES_BEHIND: Final = """SELECT b.id, r.id, r.version, r.overdue_behavior, r.rerun_init
   FROM runbooks r CROSS JOIN batches b
   WHERE r.is_active AND b.runbook_name = r.name AND b.kind IN ('source', 'manual')
@@ -169,7 +173,7 @@ def take_endings(tx: Tx, page: int = PAGE) -> tuple[list[ev.Event], list[ev.Even
         rows = tx.all(ENDING_MEMBERS, (batch_id, after, room))
         found += [ev.MemberEnding(number(batch_id), number(i)) for (i,) in rows]
         if len(rows) < room:
-            tx.run(ENDING_ON, (None, batch_id, after))
+            tx.run(ENDING_DONE, (batch_id, after))
             settled.append(ev.BatchSettled(number(batch_id)))
         else:
             tx.run(ENDING_ON, (number(rows[-1][0]), batch_id, after))

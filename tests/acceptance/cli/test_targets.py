@@ -5,6 +5,7 @@ A key that names nobody is told and costs itself alone; a command that names nob
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, cast
 
 import pytest
@@ -132,3 +133,46 @@ def test_live_batches_of_an_inactive_runbook_are_steered_as_ever(terminal: Termi
     assert terminal.well("pause", "--runbook", "wave", *WHY).out == "runbook wave: paused\n"
     assert terminal.well("resume", "--runbook", "wave", *WHY).out == "runbook wave: resumed\n"
     terminal.well("batch", "reschedule", "1", "--at", "2030-01-01 22:00", *WHY)
+
+
+ONE_WAY = """\
+name: cut
+data_source: {type: manual, primary_key: upn}
+phases:
+  - name: cutover
+    offset: T-0
+    steps:
+      - {name: check, worker_id: w, function: F-check}
+      - {name: cut, worker_id: w, function: F-cut, one_way: true}
+  - {name: care, offset: T+1d, steps: [{name: care, worker_id: w, function: F-care}]}
+"""
+
+
+def test_a_cancel_lists_who_goes_on(terminal: Terminal) -> None:
+    (terminal.folder / "cut.yaml").write_text(ONE_WAY, encoding="utf-8")
+    terminal.well("runbook", "publish", "cut.yaml")
+    terminal.well("batch", "create", "cut", "members.csv", "--at", datetime.now(UTC).isoformat(timespec="seconds"))
+    terminal.work()
+    told = f"3 are past a one-way step and go on: {ANNA}, {BEN}, {CLEO} - --everyone stops them as well\n"
+    ran = terminal.well("batch", "cancel", "1", *WHY, "--dry-run")
+    assert (ran.out, ran.err) == ("batch 1: would be cancelled\n", told)
+    assert terminal.well("batch", "cancel", "1", *WHY).err == told
+    found = terminal.well("batch", "cancel", "1", *WHY, "--everyone", "-o", "json").fields()
+    assert cast("list[dict[str, object]]", found["results"])[0]["going_on"] == []
+
+
+def test_data_are_pinned_with_the_retry(terminal: Terminal) -> None:
+    terminal.wave(failing=["F-check"])
+    words = ("retry", ANNA, "--data", "dept=Research", "--definition", "original", *WHY)
+    assert terminal.well(*words).out == f"{ANNA}: tried again\n"
+    assert terminal.well("member", "get", ANNA, "-o", "json").fields()["pinned"] == {"dept": "Research"}
+
+
+def test_a_phase_that_is_not_there_undoes_nothing(terminal: Terminal) -> None:
+    terminal.wave()
+    before = terminal.value("SELECT count(*) FROM lanes")
+    ran = terminal.run("rollback", "--batch", "1", "--to", "prepair", *WHY)
+    assert (ran.code, ran.out) == (6, "0 rolled back, 3 refused\n")
+    assert 'there is no phase "prepair" (there are: prepare, cutover)' in ran.err
+    assert terminal.value("SELECT count(*) FROM lanes") == before
+    assert terminal.well("rollback", "--batch", "1", "--dry-run", *WHY).out == "3 would be rolled back\n"

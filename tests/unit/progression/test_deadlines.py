@@ -80,6 +80,18 @@ def test_from_due_it_counts_from_the_opening() -> None:
     assert lane_statuses(world, "phase", "ann") == ["cancelled", "failed"]
 
 
+def test_from_due_a_retry_starts_it_anew() -> None:
+    text = book(phase("prepare", deadline={"after": "60s", "from": "due"}), phase("care", offset="T+1d"))
+    world = play(text, prepare=in_turn(fails(), silent()))
+    world.pass_time(30)
+    assert retry(world) == "done"
+    world.pass_time(59)
+    assert world.member_status("ann") == "active"
+    world.pass_time(1)
+    assert world.member_status("ann") == "failed"
+    assert execution(world, "prepare", "type") == "deadline"
+
+
 def test_a_lane_that_ends_in_time_has_no_deadline_any_more() -> None:
     world = play(timed(step("prepare")))
     world.pass_time(120)

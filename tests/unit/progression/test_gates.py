@@ -139,6 +139,26 @@ def test_a_gate_that_is_reopened_is_asked_again_with_all_its_time() -> None:
     assert world.value("SELECT state FROM holds") == "expired"
 
 
+def test_a_gate_that_is_reopened_gets_its_time_however_long_a_pause_had_stretched_it() -> None:
+    world = play(GATED)
+    hold = pause(world)
+    world.pass_time(DAY)
+    answer(world, "lift", hold_id=hold)
+    world.pass_time(60)
+    answer(world, "reject", "gate")
+    assert answer(world, "reopen", "gate") == "done"
+    world.pass_time(7200)
+    assert world.value("SELECT state FROM holds WHERE kind = 'gate'") == "expired"
+
+
+def test_a_name_in_other_letters_is_the_same_person() -> None:
+    world = World()
+    world.publish(GATED, actor="Author")
+    world.batch("wave", ["ann"])
+    world.run()
+    assert answer(world, "approve", actor="AUTHOR").startswith("AUTHOR published")
+
+
 def test_expiry_never_approves_and_never_ends() -> None:
     world = play(GATED)
     world.pass_time(DAY)
@@ -181,7 +201,7 @@ def test_an_answer_to_nothing_is_refused() -> None:
     world = play(GATED)
     assert answer(world, "approve", hold_id=9) == "no such hold"
     answer(world, "approve", hold_id=1)
-    assert answer(world, "approve", hold_id=1) == "no such hold"
+    assert answer(world, "approve", hold_id=1) == "the gate is approved already, by boss"
 
 
 def test_a_no_keeps_the_reason_and_the_name() -> None:
@@ -193,7 +213,7 @@ def test_a_no_keeps_the_reason_and_the_name() -> None:
 def test_a_gate_of_a_batch_that_is_cancelled_is_gone() -> None:
     world = play(GATED)
     cancel(world)
-    assert answer(world, "approve", hold_id=1) == "no such hold"
+    assert answer(world, "approve", hold_id=1) == "the gate is lifted already, by ops"
 
 
 TWO_GATES: Final = book(phase("one", gate={}, offset="T-1h"), phase("two", gate={}))

@@ -26,9 +26,10 @@ from tests.unit.progression.stage import (
     put_hold,
     step,
 )
+from tminus.domain.instant import plus
 from tminus.domain.status import HoldKind
 from tminus.progression import events as ev
-from tminus.testing.world import World, fails, ok, silent
+from tminus.testing.world import DAY, World, fails, ok, silent
 
 if TYPE_CHECKING:
     from tminus.domain.status import HoldScope
@@ -209,6 +210,93 @@ def test_a_phase_that_came_due_under_a_pause_opens_when_it_ends(scope: HoldScope
     answer(world, "lift", hold_id=hold)
     world.run()
     assert calls(world) == "prepare"
+
+
+@pytest.mark.parametrize("scope", ["all", "runbook", "batch"])
+def test_a_freeze_ends_with_its_window_and_what_came_due_under_it_opens(scope: HoldScope) -> None:
+    world = play(book(phase("prepare")), t0_in_s=60.0)
+    put_hold(world, "freeze", scope)
+    ends = plus(world.clock.now, 600)
+    with world.store.database.write() as tx:
+        tx.run("UPDATE holds SET expires_at = ?, batch_id = iif(scope = 'batch', 1, NULL)", (ends,))
+    world.pass_time(599)
+    assert (calls(world), open_holds(world)) == ("", ["freeze"])
+    world.pass_time(1)
+    assert (calls(world), open_holds(world)) == ("prepare", [])
+
+
+def test_a_freeze_keeps_members_waiting_whose_phase_has_opened() -> None:
+    world = play(book(phase("prepare", offset="T-1h"), phase("cutover")), prepare=silent())
+    put_hold(world, "freeze", "all")
+    finish_held(world)
+    assert calls(world) == "prepare"
+    assert answer(world, "lift", "freeze") == "done"
+    world.run()
+    assert calls(world) == "prepare cutover"
+
+
+def test_a_pause_goes_along_with_a_member_that_moves() -> None:
+    world = play(book(phase("prepare", offset="T+1d")))
+    pause(world, "member")
+    world.batch("wave", ["bob"])
+    assert world.store.move(1, 2) is not None
+    assert world.rows("SELECT member_id, opened_by, reason FROM holds WHERE is_open") == [(3, "ann", "tenant down")]
+    world.pass_time(DAY)
+    assert calls(world) == "prepare"
+    answer(world, "lift", "pause")
+    world.run()
+    assert calls(world) == "prepare prepare"
+
+
+# -- what ends with its batch ------------------------------------------------------------------------------------------
+
+ENDS: Final = [kind for kind in KINDS if kind not in {"rollback", "removal", "late_success"}]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_cancelled_batch_asks_nothing_but_what_was_not_clean(kind: HoldKind) -> None:
+    world = play(book(phase("prepare", offset="T+1d")))
+    put_hold(world, kind)
+    put_hold(world, kind, "member")
+    world.command(ev.CancelBatch(batch_id=1, actor="ops", reason="stop"))
+    world.run()
+    assert open_holds(world) == ([] if kind in ENDS else [kind, kind])
+
+
+@pytest.mark.parametrize("kind", ["leavers", "vanished", "move", "rerun_init", "one_way"])
+def test_a_batch_that_is_over_asks_nothing_that_nobody_can_answer(kind: HoldKind) -> None:
+    world = play(book(phase("prepare")), prepare=silent())
+    put_hold(world, kind)
+    finish_held(world)
+    assert (world.batch_status(), open_holds(world)) == ("completed", [])
+
+
+def test_a_pause_of_a_batch_that_a_retry_may_reopen_stands() -> None:
+    world = play(book(phase("prepare")), prepare=silent())
+    pause(world)
+    finish_held(world)
+    assert (world.batch_status(), open_holds(world)) == ("completed", ["pause"])
+
+
+def test_a_question_about_a_member_that_has_left_is_gone() -> None:
+    world = play(book(phase("prepare", offset="T+1d")))
+    put_hold(world, "one_way", "member")
+    world.round([ev.Leaving(1)])
+    assert open_holds(world) == []
+
+
+def test_a_new_version_with_an_init_of_its_own_answers_the_init_that_failed() -> None:
+    first, second = (book(phase("p", offset="T+1d"), init=[step(name)]) for name in ("lock", "lock2"))
+    world = play(first)
+    world.behaviours["lock"] = fails()
+    world.publish(first, rerun_init=True)
+    world.run()
+    assert open_holds(world) == ["rerun_init"]
+    world.publish(second, rerun_init=True)
+    world.run()
+    assert (open_holds(world), calls(world)) == ([], "lock lock lock2")
+    world.pass_time(DAY)
+    assert world.batch_status() == "completed"
 
 
 def test_a_hold_that_only_asks_is_lifted_without_any_effect() -> None:

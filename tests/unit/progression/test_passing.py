@@ -180,6 +180,31 @@ def test_a_one_way_step_that_is_marked_done_counts_as_passed() -> None:
     assert open_holds(world) == ["one_way"]
 
 
+def done_by_hand() -> World:
+    """Mark ann's one_way step done before it was ever sent, and let her go on."""
+    text = book(
+        phase("prepare", step("a"), step("cut", one_way=True), step("c", on_failure="undo"), offset="T-1h"),
+        phase("care", offset="T+1d"),
+        rollbacks={"undo": [step("undo")]},
+    )
+    world = play(text, a=silent())
+    assert mark_done(world, "cut") == "done"
+    late(world, world.held[0], ok()(world.held[0]))
+    assert calls(world) == "a c"
+    return world
+
+
+def test_there_is_no_way_back_across_a_one_way_step_that_was_done_by_hand() -> None:
+    assert roll_back(done_by_hand()) == "a one_way step has been sent: there is no way back across it"
+
+
+def test_a_cancel_leaves_those_running_whose_one_way_step_was_done_by_hand() -> None:
+    world = done_by_hand()
+    world.command(ev.CancelBatch(batch_id=1, actor="ops", reason="stop"))
+    world.run()
+    assert (world.batch_status(), world.member_status("ann")) == ("active", "active")
+
+
 # -- roll back on demand -----------------------------------------------------------------------------------------------
 
 LADDER: Final = book(
@@ -206,6 +231,31 @@ def test_a_rollback_stops_at_the_phase_it_goes_back_to() -> None:
     assert roll_back(world, to_phase="one") == "done"
     world.run()
     assert calls(world) == "a b c d e un_e un_a tell"
+
+
+@pytest.mark.parametrize(
+    ("to_phase", "why"),
+    [
+        ("won", 'there is no phase "won" (there are: one, two, three, care)'),
+        ("care", "nothing has been sent after care that could be undone"),
+        ("three", "nothing has been sent after three that could be undone"),
+    ],
+)
+def test_a_phase_that_is_not_there_or_not_reached_undoes_nothing(to_phase: str, why: str) -> None:
+    world = play(LADDER)
+    assert roll_back(world, to_phase=to_phase) == why
+    world.run()
+    assert calls(world) == "a b c d e"
+
+
+def test_a_phase_that_a_newer_version_ran_again_is_kept_with_it() -> None:
+    world = play(LADDER)
+    world.publish(LADDER)
+    world.run()
+    assert calls(world) == "a b c d e a b c d e"
+    assert roll_back(world, to_phase="two") == "done"
+    world.run()
+    assert calls(world).endswith("e un_e tell")
 
 
 def test_what_was_never_sent_is_not_undone() -> None:

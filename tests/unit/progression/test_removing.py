@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tminus.progression import events as ev
-from tminus.testing.world import World
+from tminus.testing.world import World, fails, ok
 
 if TYPE_CHECKING:
     from tminus.progression.decision import Reply
@@ -56,6 +56,23 @@ def test_one_that_is_gone_is_refused_with_its_status() -> None:
     made.run()
     assert [(r.ok, r.message) for r in remove(made, "anna")] == [(False, "the member is removed")]
     assert made.called("F-clean") == made.called("F-clean")[:1]
+
+
+def test_a_failed_member_stays_failed_and_is_cleaned_up_after_once_somebody_says_so() -> None:
+    made = World()
+    made.publish(BOOK)
+    made.batch("wave", ["anna", "ben"], t0_in_s=0)
+    made.behaviours["F-a"] = lambda call: fails()(call) if call.claim.member_key == "anna" else ok()(call)
+    made.run()
+    made.round([ev.Leaving(made.member_id("anna"))])
+    made.run()
+    assert (made.member_status("anna"), made.called("F-clean")) == ("failed", [])
+    assert [r.ok for r in remove(made, "anna")] == [True]
+    made.run()
+    assert (made.member_status("anna"), len(made.called("F-clean"))) == ("failed", 1)
+    assert [r.message for r in remove(made, "anna")] == ["its removal steps have been asked for already"]
+    again = made.command(ev.Retry(member_id=made.member_id("anna"), actor="op", reason="r"))
+    assert [r.message for r in again] == ["its removal steps have been asked for"]
 
 
 def test_membership_of_a_batch_that_has_ended_is_frozen() -> None:

@@ -339,3 +339,15 @@ def test_one_who_joined_another_batch_meanwhile_is_found_by_key() -> None:
     leave(world, "bob")
     assert join(world, "bob") == [3]
     assert retry(world) == "done"
+
+
+def test_values_are_pinned_with_the_retry_and_not_without_it() -> None:
+    world = play(book(phase("prepare", step("a", params={"dept": "{{dept}}"})), phase("care", offset="T+1d")))
+    assert execution(world, "a", "status") == "failed"
+    event = ev.Retry(member_id=1, values={"dept": "Sales"}, actor="ops", reason="the column was missing")
+    assert world.command(event)[0].message == "done"
+    world.run()
+    assert world.calls[-1].params == {"dept": "Sales"}
+    refused = ev.Retry(member_id=1, values={"dept": "Other"}, actor="ops", reason="again")
+    assert not world.command(refused)[0].ok
+    assert world.value("SELECT pinned_json FROM batch_members") == '{"dept":"Sales"}'

@@ -133,6 +133,23 @@ def test_a_one_way_member_whose_job_nobody_had_claimed_goes_on_too() -> None:
     assert world.steps("ann")["after"] == "succeeded"
 
 
+def test_until_all_are_told_nobody_gets_anything_and_then_those_go_on_who_must() -> None:
+    world = World()
+    world.publish(ONE_WAY)
+    world.batch("wave", ["ann", *(f"m{i:03}" for i in range(600))])
+    for _ in range(2):
+        world.step(most=1)
+    assert calls(world) == "check cut"
+    cancel(world)
+    before = len(world.calls)
+    world.store.round([], turn=True)
+    assert world.store.claim("cloud", "worker-1", 500) == []
+    assert {str(s) for (s,) in world.rows("SELECT status FROM batch_members")} == {"active"}
+    world.run()
+    assert {call.params["upn"] for call in world.calls[before:]} <= {"ann"}
+    assert world.steps("ann")["after"] == "succeeded"
+
+
 def test_everybody_means_everybody() -> None:
     world = past_one_way()
     assert cancel(world, everyone=True) == "done"
@@ -259,6 +276,22 @@ def test_a_gate_that_was_rejected_or_expired_is_asked_anew(said: str | None) -> 
     answer(world, "approve", "gate")
     world.run()
     assert calls(world) == "prepare"
+
+
+def test_a_gate_that_waits_is_asked_anew_when_its_phase_is_due_again() -> None:
+    world = play(book({**PREPARE, "gate": {"expires": "2h"}}, CARE))
+    reschedule(world, 7 * DAY)
+    assert open_holds(world) == []
+    world.pass_time(7 * DAY - 3600)
+    assert open_holds(world) == ["gate"]
+    assert world.value("SELECT state FROM holds WHERE is_open") == "waiting"
+
+
+def test_a_gate_that_waits_stays_where_its_phase_is_due_all_the_same() -> None:
+    world = play(book({**PREPARE, "gate": {"expires": "2h"}}, CARE))
+    reschedule(world, 1800)
+    assert open_holds(world) == ["gate"]
+    assert world.value("SELECT count(*) FROM holds") == 1
 
 
 def test_an_old_t0_is_held_until_it_is_lifted_or_replaced() -> None:

@@ -44,12 +44,17 @@ def on_open(view: View, event: OpenHold) -> None:
 def on_answer(view: View, event: AnswerHold) -> None:
     """Give a hold its answer."""
     hold = view.holds.get(event.hold_id)
-    why = "no such hold" if hold is None or not hold.is_open else refuse_answer(view, event, hold)
+    why = "no such hold" if hold is None else ended(hold) or refuse_answer(view, event, hold)
     if hold is not None and not why:
         hold.note = event.reason
         _apply(view, event, hold)
         holds.wake_scope(view, hold)
     answer(view, event, f"hold {event.hold_id}", why, batch_id=event.batch_id)
+
+
+def ended(hold: Hold) -> str:
+    """Say what has become of a hold that is not open any more, empty while it is."""
+    return "" if hold.is_open else f"the {hold.kind} is {hold.state} already, by {hold.closed_by}"
 
 
 def refuse_answer(view: View, event: AnswerHold, hold: Hold) -> str:
@@ -73,9 +78,8 @@ def refuse_answer(view: View, event: AnswerHold, hold: Hold) -> str:
 
 def may_approve(view: View, actor: str, batch_id: int | None) -> str:
     """Return why this person may not approve: whoever published, created or advanced may not."""
-    return (
-        f"{actor} published, created or advanced it and may not approve it" if actor in involved(view, batch_id) else ""
-    )
+    known = {name.casefold() for name in involved(view, batch_id)}
+    return f"{actor} published, created or advanced it and may not approve it" if actor.casefold() in known else ""
 
 
 def involved(view: View, batch_id: int | None) -> set[str]:
@@ -94,7 +98,8 @@ def _apply(view: View, event: AnswerHold, hold: Hold) -> None:
         view.move_hold(hold, "rejected", "rejected")
     elif event.answer == "reopen":
         if hold.expires_at is not None:
-            hold.expires_at = plus(view.now, max(0.0, between_s(hold.opened_at, hold.expires_at)))
+            # As long as the runbook gives it: pauses may have moved the end.
+            hold.expires_at = plus(view.now, _asked_s(hold) or between_s(hold.opened_at, hold.expires_at))
         hold.opened_at = view.now
         view.move_hold(hold, "waiting", "reopened")
     elif event.answer == "accept":
@@ -162,12 +167,24 @@ def on_approve_early(view: View, event: ApproveEarly) -> None:
     answer(view, event, row.phase_name, why, batch_id=batch.id)
 
 
+def _asked_s(hold: Hold) -> float:
+    """Return for how long a gate may stay unanswered; 0 where nobody said."""
+    return float(cast("dict[str, float]", orjson.loads(hold.evidence_json)).get("expires_s", 0.0))
+
+
 def on_expired(view: View, event: HoldExpired) -> None:
-    """Let a gate that nobody answered expire. Expiry never approves; a pause has stopped its clock."""
+    """Let a gate that nobody answered expire. Expiry never approves; a pause has stopped its clock.
+
+    A freeze is a window of the calendar, not a question: its end lifts it, paused or not.
+    """
     hold = view.holds.get(event.hold_id)
     if hold is None or not hold.is_open or hold.state != "waiting" or hold.expires_at is None:
         return
     if hold.expires_at > view.now:
+        return
+    if hold.kind == "freeze":
+        view.move_hold(hold, "lifted", "the window has ended")
+        holds.wake_scope(view, hold)
         return
     batch = view.batches.get(hold.batch_id or 0)
     if batch is not None:
@@ -175,7 +192,7 @@ def on_expired(view: View, event: HoldExpired) -> None:
             hold.expires_at = plus(view.now, 60.0)
             view.touch_hold(hold)
             return
-        asked_s = float(cast("dict[str, float]", orjson.loads(hold.evidence_json)).get("expires_s", 0.0))
+        asked_s = _asked_s(hold)
         later = holds.moved_end(view, batch, None, hold.opened_at, asked_s) if asked_s else hold.expires_at
         if later > view.now:
             hold.expires_at = later

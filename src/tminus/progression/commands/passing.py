@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import orjson
 
@@ -11,6 +11,7 @@ from tminus.progression import member as members
 from tminus.progression.actions import refuse_edit, refuse_leave, refuse_pass, refuse_rollback, sent_after, undoing
 from tminus.progression.closing import cancel_lanes, fail_member
 from tminus.progression.commands.answering import answer
+from tminus.progression.commands.pinning import pin
 from tminus.progression.commands.retrying import reopen
 from tminus.progression.events import Leaving
 
@@ -63,6 +64,9 @@ def _pass(view: View, subject: Subject, lane: Lane, row: Execution, event: PassS
         view.move_execution(row, "succeeded", "marked done", lane.member_id, event.reason)
         view.decision.results[row.id] = orjson.dumps(event.outputs).decode() if event.outputs else None
         step.note_attempt(view, row, step.last_job(lane, row), "marked_done")
+        if row.is_one_way and row.dispatched_at is None:
+            # Done by hand before it was ever sent: the point of no return has been passed all the same.
+            row.dispatched_at = view.now
         step.keep_outputs(view, subject, event.outputs)
     else:
         if row.status == "polling":
@@ -106,24 +110,24 @@ def on_edit_data(view: View, event: EditData) -> None:
     if why:
         answer(view, event, member.member_key, why, batch_id=member.batch_id)
         return
-    pinned = cast("dict[str, object]", orjson.loads(member.pinned_json))
-    for name, value in event.values.items():
-        if value is None:
-            pinned.pop(name, None)
-        else:
-            pinned[name] = value
-    member.pinned_json = orjson.dumps(pinned).decode()
-    view.touch_member(member)
+    pin(view, member, event.values)
     answer(view, event, member.member_key, "", batch_id=member.batch_id)
 
 
 def on_remove(view: View, event: Remove) -> None:
-    """Take a member out: what it has open is cancelled, and its removal steps run."""
+    """Take a member out: what it has open is cancelled, and its removal steps run.
+
+    One that has failed stays failed and is flagged; that somebody asks for it is the word its removal steps wait for.
+    """
     member = view.members.get(event.member_id)
     if member is None:
         answer(view, event, f"member {event.member_id}", "no such member")
         return
-    why = refuse_leave(view.subject(member.batch_id, member.id))
+    subject = view.whole(view.subject(member.batch_id, member.id))
+    why = refuse_leave(subject)
     if not why:
+        has_failed = member.status == "failed"
         members.on_leaving(view, Leaving(member.id, actor=event.actor, force=event.force))
+        if has_failed:
+            members.clean_up(view, subject, is_forced=event.force)
     answer(view, event, member.member_key, why, batch_id=member.batch_id)

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tminus.domain.instant import plus
 from tminus.progression import course, holds, lanes
 from tminus.progression.actions import failed_init, refuse_retry, refuse_retry_init
 from tminus.progression.commands.answering import answer
+from tminus.progression.commands.pinning import pin
 from tminus.progression.decision import History
 from tminus.progression.member import catch_up, has_opened
 
@@ -32,6 +34,7 @@ def on_retry(view: View, event: Retry) -> None:
         return
     why = refuse_retry(view, subject) or _unknown_step(view, subject, event.from_step)
     if not why:
+        pin(view, member, event.values)
         reopen(view, subject, event.from_step, original=event.original)
         course.advance(view, subject)
     answer(view, event, member.member_key, why, batch_id=member.batch_id)
@@ -120,6 +123,10 @@ def _reopen_lane(
         if row.step_index >= first:
             _reopen_step(view, lane, row)
     lane.cancelled_by = lane.deadline_at = lane.deadline_from = None
+    spec = view.runbook(batch, lane.runbook_version).phases_by_name[lane.sequence]
+    if spec.deadline is not None and spec.deadline.start == "due":
+        lane.deadline_from = view.now
+        lane.deadline_at = plus(view.now, spec.deadline.after_s)
     lane.round += 1
     view.move_lane(lane, "waiting", "retry")
     _reopen_phase(view, view.phases.get(lane.phase_id or 0))

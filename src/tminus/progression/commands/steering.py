@@ -11,6 +11,7 @@ from tminus.progression.commands.answering import answer
 from tminus.progression.events import BatchStart
 
 if TYPE_CHECKING:
+    from tminus.domain.rows import Hold
     from tminus.progression.events import Advance, CancelBatch, Reschedule
     from tminus.progression.view import View
 
@@ -66,10 +67,18 @@ def on_reschedule(view: View, event: Reschedule) -> None:
                 phase.due_at = spec.offset.due_at(event.t0, runbook.timezone)
                 view.touch_phase(phase)
         for hold in view.holds.values():
-            stale = hold.kind == "old_t0" or (hold.kind == "gate" and hold.state in {"rejected", "expired"})
-            if hold.is_open and hold.batch_id == batch.id and stale:
+            if hold.is_open and hold.batch_id == batch.id and _is_stale(view, hold):
                 view.move_hold(hold, "lifted", "rescheduled")
                 holds.wake_scope(view, hold)
         if was_waiting:
             batches.on_start(view, BatchStart(batch.id))
     answer(view, event, f"batch {event.batch_id}", why, batch_id=event.batch_id)
+
+
+def _is_stale(view: View, hold: Hold) -> bool:
+    """Tell whether a hold was about the T-0 that is no more: a gate that waits is asked anew when it is due again."""
+    if hold.kind == "gate":
+        phase = view.phases.get(hold.phase_id or 0)
+        is_due = phase is not None and phase.due_at is not None and phase.due_at <= view.now
+        return hold.state in {"rejected", "expired"} or not is_due
+    return hold.kind == "old_t0"

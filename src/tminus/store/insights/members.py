@@ -41,6 +41,9 @@ _NEWEST: Final = """m.moved_to IS NULL AND NOT EXISTS (SELECT 1 FROM batch_membe
   WHERE n.batch_id = m.batch_id AND n.member_key = m.member_key AND n.generation > m.generation)"""
 _SELECTED: Final = f"""SELECT m.id, m.member_key FROM batch_members m JOIN batches b ON b.id = m.batch_id
   WHERE m.id > ? AND {_NEWEST} AND {{where}} ORDER BY m.id LIMIT ?"""
+_PAST_ONE_WAY: Final = """SELECT DISTINCT m.member_key FROM executions e JOIN lanes l ON l.id = e.lane_id
+  JOIN batch_members m ON m.id = l.member_id
+  WHERE e.batch_id = ? AND e.is_one_way AND e.dispatched_at IS NOT NULL AND m.status = 'active' ORDER BY 1"""
 _KEYS: Final = "SELECT member_key FROM batch_members WHERE id IN (SELECT value FROM json_each(?))"
 _LIVE: Final = "b.status IN ('detected', 'init_dispatched', 'active', 'closing')"
 _MOVE: Final = (
@@ -131,6 +134,11 @@ def selected(database: Database, terms: tuple[Term, ...], batch_id: int | None =
         if len(page) < PAGE:
             return found
         after = page[-1][0]
+
+
+def past_one_way(tx: Tx, batch_id: int) -> list[str]:
+    """Return the keys of a batch's active members for whom there is no way back."""
+    return [str(key) for (key,) in tx.all(_PAST_ONE_WAY, (batch_id,))]
 
 
 def keys(tx: Tx, ids: Sequence[int]) -> set[str]:

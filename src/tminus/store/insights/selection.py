@@ -83,14 +83,14 @@ def names(terms: tuple[Term, ...], field: str) -> bool:
 
 
 def compiled(terms: tuple[Term, ...]) -> tuple[str, list[Value]]:
-    """Return the condition over `batch_members m` joined with `batches b`, and its parameters."""
+    """Return the condition over `batch_members m` joined with `batches b`, and its parameters; no terms fit all."""
     parts: list[str] = []
     params: list[Value] = []
     for term in terms:
         sql, values = _compiled(term)
         parts.append(sql)
         params += values
-    return " AND ".join(parts), params
+    return " AND ".join(parts) or "TRUE", params
 
 
 def _compiled(term: Term) -> tuple[str, list[Value]]:

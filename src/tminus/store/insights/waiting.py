@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, Literal
 from tminus.domain.status import LANE_OPEN, PHASE_OPEN
 from tminus.progression import events as ev
 from tminus.progression.actions import batch_actions, member_actions
-from tminus.progression.commands.holding import involved, refuse_answer
+from tminus.progression.commands.holding import ended, involved, refuse_answer
 from tminus.progression.holds import strength
 from tminus.progression.lanes import current_step
 from tminus.progression.phrases import hold_sentence
@@ -142,9 +142,8 @@ def gate(tx: Tx, context: Context, hold_id: int, actor: str) -> Record:
     view = load(tx, [_asked(hold_id, "approve", actor)], context, set())
     hold = view.holds[hold_id]
     batch = view.batches.get(hold.batch_id or 0)
-    ended = "" if hold.is_open else f"the {hold.kind} is {hold.state}"
     answers = {
-        name: ended or refuse_answer(view, _asked(hold_id, name, actor), hold)
+        name: ended(hold) or refuse_answer(view, _asked(hold_id, name, actor), hold)
         for name in _ANSWERS.get(hold.kind, _LIFT)
     }
     wait: Record = {

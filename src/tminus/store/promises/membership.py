@@ -72,7 +72,8 @@ def _cleans_up(page: Slice, definitions: Definitions) -> bool:
 def _removals(findings: Findings, member: MemberSeen, lanes: Sequence[LaneSeen], *, cleans_up: bool) -> None:
     has_left = member.status == "removed" and member.moved_to is None
     has_lane = any(lane.kind == "removal" for lane in lanes)
-    if has_lane and not has_left:
+    # A failed member that has left may be cleaned up after, once a human says so.
+    if has_lane and not has_left and not (member.status == "failed" and member.has_left):
         findings.add("P13", f"member {member.id} is {member.status}, but has removal steps")
     elif has_left and cleans_up and not has_lane:
         findings.add("P13", f"member {member.id} was removed without its removal steps")

@@ -23,6 +23,7 @@ class MemberSeen(NamedTuple):
     status: str
     moved_to: int | None
     inherits_from: int | None
+    has_left: int
 
 
 class LaneSeen(NamedTuple):
