@@ -180,9 +180,9 @@ def join(  # noqa: PLR0913 - whom, whereto, and who says so why.
             continue
         before[key] = (generation + 1, 1)
         made.append(tx.add(_ADD_MEMBER, (batch_id, key, generation + 1, "active", data, context.now, None, None)))
-    tx.run(_COUNT_MEMBERS, (len(made), batch_id))
     if actor and made:
         tx.run(_AUDIT, (context.now, actor, "AddMembers", f"batch {batch_id}", f"{len(made)} members", reason))
+    tx.run(_COUNT_MEMBERS, (len(made), batch_id))
     apply(tx, [ev.Joining(member_id) for member_id in made], context, applied)
     return made
 
