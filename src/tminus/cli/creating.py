@@ -8,6 +8,7 @@ import typer
 from tminus.cli import output, telling
 from tminus.cli.exits import Exit
 from tminus.cli.options import Actor, BatchId, Db, DryRun, Format, Remark, RunbookName
+from tminus.cli.progress import Progress
 from tminus.cli.publishing import active
 from tminus.cli.session import acting, opened, pairs, trying, wanted
 from tminus.runbook.model import Runbook
@@ -49,7 +50,7 @@ def create(
             if note:
                 telling.say(f"note: {note}")
         members = _members(file, book)
-        with trying(store, dry_run=dry_run):
+        with trying(store, dry_run=dry_run), Progress(f"making a batch of {len(members.rows):,}"):
             made = create_manual(store, runbook, members, t0, brought, who.actor)
     count = len(members.rows) - len(made.left_out)
     words = f"{count:,} member{'' if count == 1 else 's'}"
@@ -74,7 +75,8 @@ def create(
 
 def _members(file: Path, book: Runbook) -> MemberFile:
     """Read the file; all of its problems are told, and one of them refuses it."""
-    found = read_member_file(file, book.data_source, timezone=book.timezone)
+    with Progress(f"reading {file.name}"):
+        found = read_member_file(file, book.data_source, timezone=book.timezone)
     if found.problem_count > 1:
         for problem in found.problems:
             telling.say(str(problem))
@@ -111,7 +113,7 @@ def add(
             # The batch's own version: it goes on also where no version is active any more.
             book = store_runbooks.read(tx, str(home["runbook_name"]), int(str(home["runbook_version"])))
         members = _members(file, book)
-        with trying(store, dry_run=dry_run):
+        with trying(store, dry_run=dry_run), Progress(f"adding {len(members.rows):,}"):
             added = add_members(store, batch, members, actor=who.actor, reason=who.reason)
     result: dict[str, object] = {
         "batch_id": batch,

@@ -70,7 +70,8 @@ class Progress:
         # A terminal that is gone takes no line; the work goes on.
         with suppress(OSError, ValueError):
             while not self._stop.wait(wait_s):
-                line = f"{self._said}  {span(time.monotonic() - self._began)}"
+                spent_s = time.monotonic() - self._began
+                line = f"{self._said}  {span(spent_s)}" if spent_s >= 1 else self._said
                 width = shutil.get_terminal_size((80, 24)).columns - 1
                 self._stream.write(f"{_CLEAR}{visible(line)[:width]}")
                 self._stream.flush()

@@ -9,6 +9,7 @@ from tminus.cli import members_header, output, telling
 from tminus.cli.exits import Exit
 from tminus.cli.offline import check
 from tminus.cli.options import Actor, Db, DryRun, Format, Remark, RunbookName
+from tminus.cli.progress import Progress
 from tminus.cli.session import acting, opened, trying
 from tminus.db.connection import Tx
 from tminus.domain.errors import TminusError
@@ -44,7 +45,7 @@ def publish(
         more = f" (and {count - 1} more)" if count > 1 else ""
         place = f"{file}:{first.line}:{first.column}"
         raise TminusError(first.code, f"{first.message}{more}", place=place, hint="nothing was published")
-    with opened(db, create=not dry_run) as store, trying(store, dry_run=dry_run):
+    with opened(db, create=not dry_run) as store, trying(store, dry_run=dry_run), Progress(f"publishing {book.name}"):
         number = store.publish(book, text.decode("utf-8-sig"), overdue=overdue, rerun_init=rerun_init, actor=who.actor)
         if enable:
             with store.database.write() as tx:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from tminus.cli.playing import Staged, Wanted
+    from tminus.engine.rehearse.judge import Difference
     from tminus.runbook.case import Expected
     from tminus.store.insights.records import Record
 
@@ -49,7 +50,7 @@ class Rehearsed:
 
     record: Record
     exit_code: int
-    differences: list[str] | None
+    differences: list[Difference] | None
 
 
 def finish(staged: Staged, wanted: Wanted, expected: Expected | None) -> Rehearsed:
@@ -83,7 +84,7 @@ def finish(staged: Staged, wanted: Wanted, expected: Expected | None) -> Rehears
         "verdict": verdict(found),
         "history_sha256": _digest(staged),
         **found,
-        "differences": unmet,
+        "differences": None if unmet is None else [str(one) for one in unmet],
     }
     return Rehearsed(record=record, exit_code=exit_code, differences=unmet)
 

@@ -9,9 +9,11 @@ import typer
 
 from tminus.bootstrap import Play
 from tminus.cli import output, telling
+from tminus.cli.clocks import span, t_clock
 from tminus.cli.exits import Exit
 from tminus.cli.options import Db, Format
-from tminus.cli.playing import Staged, Wanted, play_of, stage
+from tminus.cli.playing import Staged, Wanted, play_of, stage, t0s
+from tminus.cli.progress import Progress
 from tminus.cli.rehearsed import Rehearsed, finish, history_of, tell
 from tminus.cli.session import opened, pairs
 from tminus.domain.errors import TminusError
@@ -82,10 +84,11 @@ def rehearse(
     )
     staged = stage(wanted, _planned(wanted, db))
     began = time.perf_counter()
-    if speed is not None:
-        staged.rehearsal.watcher = pace(speed)
-    staged.rehearsal.run(staged.until)
-    done = finish(staged, wanted, None if expect is None else case.expect)
+    with Progress("rehearsing") as progress:
+        staged.rehearsal.watcher = pace(speed) if speed is not None else told(staged, progress)
+        staged.rehearsal.run(staged.until)
+        progress.say("looking at what came out")
+        done = finish(staged, wanted, None if expect is None else case.expect)
     spent_s = time.perf_counter() - began
     if history is not None:
         _write_history(staged, history)
@@ -118,6 +121,18 @@ def _exit(done: Rehearsed) -> int:
 def pace(speed: float) -> Callable[[Instant, Instant], None]:
     """Return a watcher that lets no more than so many virtual seconds pass in one."""
     return lambda now, then: time.sleep(between_s(now, then) / speed)
+
+
+def told(staged: Staged, progress: Progress) -> Callable[[Instant, Instant], None]:
+    """Return a watcher that says where the countdown is."""
+    times = t0s(staged.play)
+    t0 = times[0] if times else None
+
+    def tell_time(now: Instant, _: Instant) -> None:
+        clock = t_clock(t0, now) if t0 is not None else span(between_s(staged.start, now))
+        progress.say(f"rehearsing  {clock}  {staged.rehearsal.jobs:,} jobs")
+
+    return tell_time
 
 
 def read_case(path: Path) -> Case:

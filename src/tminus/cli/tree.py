@@ -59,6 +59,9 @@ _ALL: Final = (
     Command("runbook diff", "comparing", "diff", "Say in words what differs between versions or files."),
     Command("runbook impact", "impact", "show", "Say what publishing a file or version would do to live batches."),
     Command("runbook fmt", "layout", "fmt", "Lay runbooks out in their one layout; comments are kept."),
+    Command(
+        "runbook test", "cases", "run_cases", "Rehearse the cases beside runbooks; exit 1 when one comes out otherwise."
+    ),
     Command("runbook schema", "offline", "schema", "Print the JSON Schema of runbooks, or write it for editors."),
     Command("runbook activate", "publishing", "activate", "Let the newest version count again."),
     Command("runbook deactivate", "publishing", "deactivate", "Let no version count; live batches go on."),

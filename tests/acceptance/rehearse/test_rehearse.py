@@ -216,7 +216,7 @@ def test_what_is_expected_comes_out(terminal: Terminal) -> None:
         (('failed: ">= 1"', 'failed: ">= 2"'), "attempts failed: expected >= 2, found 1"),
         (("succeeded: 3", "succeeded: 4"), "phase prepare succeeded: expected 4, found 3"),
         (("cutover: completed", "cutover: failed"), "phase cutover: expected failed, found completed"),
-        (("cutover: completed", "cut-over: failed"), "phase cut-over: there is none"),
+        (("cutover: completed", "cut-over: failed"), "phase cut-over: expected failed, found no such phase"),
         (("rolled_back: 1", "rolled_back: 0"), "rolled_back: expected 0, found 1"),
         (("holds: []", "holds: [brake]"), "open holds: expected brake, found none"),
         (
