@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from tminus.runbook.model import Leavers
 
 _ASKING: Final[tuple[HoldKind, ...]] = ("leavers", "vanished")
+SMALL: Final = 25
 VANISHED: Final = "all rows of the batch are gone from the source"
 
 
@@ -69,9 +70,10 @@ def why_ask(batch: Batch, leavers: Leavers, now: Instant, event: Absent, count: 
     if batch.batch_start_time is not None and batch.batch_start_time <= now:
         return "T-0 has passed"
     total = batch.members_active + batch.members_failed + batch.members_removed + batch.members_done
-    most = leavers.brake.of(total)
-    if leavers.brake.percent is not None:
-        most = max(1, int(total * leavers.brake.percent // 100))
+    most, percent = leavers.brake.of(total), leavers.brake.percent
+    if percent is not None:
+        # A small batch may lose one, or none could ever leave it; whoever writes 0% wants to be asked about each.
+        most = max(int(percent > 0 and total < SMALL), int(total * percent // 100))
     gone = event.removed_24h + count
     return f"{gone} of {total} within 24 h are more than the brake lets go" if gone > most else None
 

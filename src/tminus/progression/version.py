@@ -35,11 +35,12 @@ def on_move(view: View, event: VersionMove) -> None:
         return
     runbook = view.runbook(batch, event.version)
     known = view.phases_of(batch)
+    reached = _reached(batch, runbook, known)
     _supersede(view, known)
     for index, spec in enumerate(runbook.phases):
         phase = new_phase(view, batch, runbook, event.version, index)
         older = [p for p in known if p.phase_name == spec.name and _was_opened(p)]
-        overdue = _is_overdue(view, batch, runbook, phase)
+        overdue = _is_overdue(view, batch, reached, phase)
         if overdue and event.overdue == "ignore" and older:
             view.move_phase(phase, "skipped", "new version", IGNORED)
         elif overdue:
@@ -80,13 +81,17 @@ def _supersede(view: View, known: list[PhaseRow]) -> None:
             view.move_phase(phase, "superseded", "new version")
 
 
-def _is_overdue(view: View, batch: Batch, runbook: Runbook, phase: PhaseRow) -> bool:
+def _reached(batch: Batch, runbook: Runbook, known: list[PhaseRow]) -> int | None:
+    """Return how far a batch without T-0 was advanced, as an offset; also where the phase has got another name."""
+    spec = runbook.phases_by_name.get(batch.current_phase or "")
+    old = [phase.offset_minutes for phase in known if phase.phase_name == batch.current_phase]
+    return spec.offset.minutes if spec is not None else old[-1] if old else None
+
+
+def _is_overdue(view: View, batch: Batch, reached: int | None, phase: PhaseRow) -> bool:
     if batch.batch_start_time is not None:
         return phase.due_at is not None and phase.due_at <= view.now
-    if batch.current_phase is None:
-        return False
-    reached = runbook.phases_by_name.get(batch.current_phase)
-    return reached is not None and phase.offset_minutes >= reached.offset.minutes
+    return reached is not None and phase.offset_minutes >= reached
 
 
 def new_phase(view: View, batch: Batch, runbook: Runbook, version: int, index: int) -> PhaseRow:

@@ -75,7 +75,10 @@ class CsvSource:
             raise SourceError("E301", "data_source has no connection", hint="name the variable that holds the path")
         path = self._resolve(name)
         if not path or not path.strip():
-            raise SourceError("E301", f"{name} is not set", hint=f"set {name} to the path of the CSV file")
+            hint = f"set {name} to the path of the CSV file"
+            if not name.isidentifier():
+                hint = "connection names a variable of the environment, and that variable holds the path"
+            raise SourceError("E301", f"{name} is not set", hint=hint)
         return Path(path)
 
 

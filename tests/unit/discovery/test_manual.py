@@ -62,6 +62,15 @@ def test_keys_of_another_open_batch_are_left_out_and_named() -> None:
     assert scene.rows("SELECT member_key FROM batch_members WHERE batch_id = 2") == [("c",)]
 
 
+def test_a_batch_of_nobody_is_not_made() -> None:
+    """The same file once more is a slip of the hand, and no second batch."""
+    scene = world()
+    create_manual(scene.store, "sites", file("a", "b"), None, {"ticket": "T1"}, "ann")
+    with pytest.raises(TminusError, match="every key lives in another open batch") as caught:
+        create_manual(scene.store, "sites", file("B", "a"), None, {"ticket": "T1"}, "ann")
+    assert (caught.value.code, scene.value("SELECT count(*) FROM batches")) == ("E362", 1)
+
+
 def test_a_key_in_another_spelling_is_the_same_member() -> None:
     """A list from another system writes addresses in its own letter case: nobody is to run twice."""
     scene = world()

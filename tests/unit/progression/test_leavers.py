@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import orjson
+import pytest
 
 from tests.unit.progression.stage import book, open_holds, phase, play, step
 from tminus.progression import events as ev
@@ -41,6 +42,19 @@ def test_few_may_go() -> None:
     absent(world, ["m0", "m1"])
     assert [world.member_status(key) for key in ("m0", "m1", "m2")] == ["removed", "removed", "active"]
     assert open_holds(world) == []
+
+
+@pytest.mark.parametrize(
+    ("size", "brake", "goes"),
+    [(10, "0%", False), (10, "5%", True), (24, "2%", True), (25, "2%", False), (50, "2%", True), (10, 0, False)],
+)
+def test_a_small_batch_may_lose_one_unless_the_runbook_lets_nobody_go(
+    size: int, brake: str | int, *, goes: bool
+) -> None:
+    text = book(phase("go", step("cut")), leavers={"brake": brake})
+    world = play(text, *(f"m{number}" for number in range(size)), t0_in_s=DAY, cut=ok())
+    absent(world, ["m0"])
+    assert (world.member_status("m0") == "removed", open_holds(world)) == (goes, [] if goes else ["leavers"])
 
 
 def test_a_doubt_asks_about_everybody() -> None:

@@ -216,6 +216,19 @@ def test_a_manual_batch_runs_again_up_to_where_it_was_advanced() -> None:
     assert calls(world) == "old new new-care"
 
 
+def test_a_manual_batch_is_where_it_was_also_when_its_phase_has_got_another_name() -> None:
+    """Without that it would count as not begun, and the next advance would do the first phase once more."""
+    world = play(OLD, t0_in_s=None)
+    assert advance(world) == "done"
+    world.run()
+    world.publish(NEW.replace("name: prepare", "name: make-ready"), overdue="rerun")
+    world.run()
+    assert calls(world) == "old new"
+    assert advance(world) == "done"
+    world.run()
+    assert calls(world) == "old new new-care"
+
+
 @pytest.mark.parametrize("sent", [True, False])
 def test_a_rerun_over_a_one_way_step_that_was_sent_is_held(*, sent: bool) -> None:
     one_way = book(

@@ -116,6 +116,11 @@ class TestConnection:
             CsvSource(lambda _: stored).ask(question())
         assert caught.value.code == "E301"
 
+    def test_is_a_name_and_not_the_path_itself(self) -> None:
+        asked = question(data_source=replace(BASIC, connection="./members.csv"))
+        with pytest.raises(SourceError, match="connection names a variable of the environment"):
+            CsvSource(lambda _: None).ask(asked)
+
 
 class TestFile:
     def test_must_be_there(self, tmp_path: Path) -> None:

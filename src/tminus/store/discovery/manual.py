@@ -66,11 +66,15 @@ def create_manual(
         row = tx.one(_ACTIVE, (runbook,))
         inputs = runbooks.read(tx, runbook, number(row[0])).inputs if row else ()
         pairs = spelling.as_known(tx, runbook, [(row.key, row.data) for row in members.rows])
+        taken = cohort.taken_keys(tx, runbook, [key for key, _ in pairs])
     missing = [name for name in inputs if name not in data]
     if missing:
         raise TminusError(
             "E364", f"the batch brings no {', '.join(missing)}", place=runbook, hint="give them with --data NAME=VALUE"
         )
+    if len(taken) == len(pairs):
+        hint = "`tminus find KEY` names it; nothing was made"
+        raise TminusError("E362", "every key lives in another open batch", place=runbook, hint=hint)
     return store.create_batch(cohort.NewBatch(runbook, pairs, t0=t0, kind="manual", data=data, created_by=actor))
 
 

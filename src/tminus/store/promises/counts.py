@@ -111,7 +111,8 @@ def check_brake(findings: Findings, batch: Batch, brakes: Iterable[Share], tally
 
 
 def _most(brake: Share, total: int) -> int:
-    return brake.of(total) if brake.percent is None else max(1, int(total * brake.percent // 100))
+    # The batch may have been a small one when it lost its one.
+    return brake.of(total) if brake.percent is None else max(int(brake.percent > 0), int(total * brake.percent // 100))
 
 
 def _equal(findings: Findings, name: str, stands: int, counted: int) -> None:
