@@ -38,6 +38,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.excepthook = _defect
         _hear_interrupts()
     telling.prepare_streams()
+    if "_TMINUS_COMPLETE" in os.environ:
+        from tminus.cli.completion.words import answer  # noqa: PLC0415 - only a shell that completes asks for it.
+
+        return answer(arguments)
     as_json = telling.wants_json(arguments)
     try:
         code = run(list(arguments))

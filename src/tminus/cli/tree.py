@@ -51,6 +51,7 @@ _ALL: Final = (
     Command("template", "publishing", "template", "Print the header of the CSV file that a runbook wants."),
     Command("doctor", "doctor", "doctor", "Check the database against every promise, and the surroundings."),
     Command("explain", "meaning", "explain", "Say what a code means and how it is mended."),
+    Command("completion", "completion.command", "completion", "Print the completion of bash, zsh, fish or PowerShell."),
     Command("version", "offline", "version", "Print the version."),
     Command("runbook publish", "publishing", "publish", "Publish the next version of a runbook."),
     Command("runbook list", "publishing", "list_runbooks", "List the active runbooks."),
