@@ -6,12 +6,16 @@ error and not a default. This file knows nothing of the product.
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 HERE = Path(__file__).parent
+
+# The settings of whoever runs the tests are no part of them.
+os.environ["XDG_CONFIG_HOME"] = str(HERE / "nobody")
 
 # A shared machine pauses at any moment, so that time alone never fails a property.
 settings.register_profile("tminus", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow])

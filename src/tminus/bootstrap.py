@@ -6,6 +6,7 @@ Faces ask here for a store, a runner, an engine; they never build one. A databas
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -27,7 +28,7 @@ from tminus.store.roster import WorkerRoster
 from tminus.store.standing import newest
 from tminus.store.store import Store
 from tminus.testing.clock import ManualClock
-from tminus.workers.pool import PoolSettings, PythonPool
+from tminus.workers.pool import PoolSettings, PythonPool, usual_children
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -42,18 +43,26 @@ if TYPE_CHECKING:
     from tminus.runbook.model import DataSource, Runbook
 
 DEFAULT_DB: Final = "sqlite:///./tminus.db"
+_SQL_SERVER: Final = re.compile(r"(^|;)\s*(server|data source|addr|address|initial catalog)\s*=", re.IGNORECASE)
 AUTHOR: Final = "rehearsed author"
 # A simulated worker never misses a heartbeat; what it loses is told as lost.
 _LEASE_S: Final = 10 * 365 * 86_400.0
 
 
 def database_url(given: str | None) -> str:
-    """Return the database that the command line, else the environment, else the default names."""
+    """Return the database that was named by an option or in a settings file, else the default."""
     return given or os.environ.get("TMINUS_DB") or DEFAULT_DB
 
 
 def sqlite_path(url: str) -> str:
     """Return the file of a `sqlite:///` URL (or the plain path that was given)."""
+    if _SQL_SERVER.search(url):
+        # The text may hold a password, so that nothing of it is repeated.
+        raise TminusError(
+            "E509",
+            "this is a connection string of SQL Server, which is no store of tminus",
+            hint="name a database by sqlite:///PATH, with --db or TMINUS_DB",
+        )
     if "://" not in url:
         return url
     scheme, _, rest = url.partition("://")
@@ -85,9 +94,12 @@ def steady_clock(database: Database) -> SteadyClock:
         return SteadyClock(database.now, newest(tx))
 
 
-def start_runner(files: Sequence[str], *, children: int | None = None) -> Runner:
+def start_runner(
+    files: Sequence[str], *, children: int | None = None, isolation: Literal["thread", "process"] = "thread"
+) -> Runner:
     """Start the child processes that run the functions of these files."""
-    pool = PythonPool(PoolSettings() if children is None else PoolSettings(children=children))
+    count = usual_children() if children is None else children
+    pool = PythonPool(PoolSettings(children=count, isolation=isolation))
     pool.start(files)
     return pool
 

@@ -19,7 +19,8 @@ from tminus.cli.tree import GROUPS, commands
 from tminus.domain.errors import TminusError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
     from types import TracebackType
 
     from typer.core import TyperCommand
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 PROGRAM = "tminus"
 _HELP = frozenset({"--help", "-h"})
 _WIDTH = 20
+# What is asked when a settings file is broken must not fail by it.
+_ANYWHERE = frozenset({"explain", "version"})
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -97,9 +100,12 @@ def call(command: Command, rest: list[str]) -> int:
     import typer  # noqa: PLC0415 - as above.
 
     name = f"{PROGRAM} {command.path}"
+    said: dict[str, tuple[object, Path]] = {}
     try:
         parsed = parser(command)
-        with parsed.make_context(name, rest) as context:
+        if command.path not in _ANYWHERE and not _HELP & set(rest):
+            said = _from_files(parsed)
+        with parsed.make_context(name, rest, default_map={key: value for key, (value, _) in said.items()}) as context:
             code: object = parsed.invoke(context)
     except typer.Exit as end:
         code = end.exit_code
@@ -107,8 +113,28 @@ def call(command: Command, rest: list[str]) -> int:
         raise KeyboardInterrupt from end
     except typer.TyperException as error:
         message = " ".join(error.format_message().split())
+        blamed = _file_to_blame(error, said)
+        if blamed is not None:
+            raise TminusError("E414", message, place=str(blamed)) from error
         raise TminusError("E401", message, place=name, hint=f"see {name} --help") from error
     return code if isinstance(code, int) else Exit.DONE
+
+
+def _from_files(parsed: TyperCommand) -> dict[str, tuple[object, Path]]:
+    """Return what settings files say for the parameters of a command."""
+    from tminus.cli import project  # noqa: PLC0415 - help does without it.
+
+    names = {option: str(one.name) for one in parsed.params for option in one.opts}
+    return {names[option]: found for option, found in project.given(names.keys()).items()}
+
+
+def _file_to_blame(error: Exception, said: Mapping[str, tuple[object, Path]]) -> Path | None:
+    """Return the settings file whose value a command refused; None where the value came from elsewhere."""
+    parameter, context = getattr(error, "param", None), getattr(error, "ctx", None)
+    if parameter is None or context is None or parameter.name not in said:
+        return None
+    source = context.get_parameter_source(parameter.name)
+    return said[parameter.name][1] if source is not None and source.name == "DEFAULT_MAP" else None
 
 
 def overview(known: dict[str, Command]) -> str:

@@ -8,11 +8,13 @@ from typing import Annotated, Literal
 
 import typer
 
+# The second is the Toolkit's name for it.
+DATABASE = ["TMINUS_DB", "Orchestrator__SqlConnectionString"]
 Shape = Literal["table", "wide", "json", "jsonl", "yaml", "csv", "name"]
 
 Db = Annotated[
     str | None,
-    typer.Option("--db", envvar="TMINUS_DB", metavar="URL", help="Database: sqlite:///PATH; ./tminus.db by default."),
+    typer.Option("--db", envvar=DATABASE, metavar="URL", help="Database: sqlite:///PATH; ./tminus.db by default."),
 ]
 Format = Annotated[
     Shape, typer.Option("-o", "--format", metavar="SHAPE", help="table, wide, json, jsonl, yaml, csv, name.")

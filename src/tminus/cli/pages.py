@@ -37,7 +37,7 @@ says the same with `--help`.
   what needs a reason has `--reason`, which is kept in the audit.
 - An error is one line, `PLACE: CODE MESSAGE - REMEDY`, and with `-o json` an object with `code`, `place`, `message` and
   `hint`. `tminus explain CODE` says more; all codes stand on [their page](codes.md).
-- Options come before variables of the environment, and those before the defaults; see [settings](settings.md).
+- Options come before variables of the environment, those before settings files; see [settings](settings.md).
 """
 _EXITS: Final = """\
 ## Exit codes
@@ -64,9 +64,20 @@ _FIRST: Final = {
 _SETTINGS: Final = """\
 # Settings
 
-What tminus reads from the environment. An option on the command line comes first, then the variable, then the default.
-The names that a runbook's `connection` and `warehouse_id` give are looked up in the environment too; they are the
-author's choice and do not stand here. This page is written by `make docs`.
+What may be set, and where. An option on the command line comes first, then the variable of the environment, then the
+file `tminus.toml` of the folder in which the command runs, then the user's own (`tminus/tminus.toml` in
+`$XDG_CONFIG_HOME` or `~/.config`), then the default.
+
+```toml
+db = "sqlite:///./wave.db"
+actor = "anna"
+functions = ["functions.py", "mailboxes.py"]
+children = 4
+```
+
+`Orchestrator__SqlConnectionString` is read as `TMINUS_DB`; a connection string of SQL Server is refused. The names that
+a runbook's `connection` and `warehouse_id` give are looked up in the environment too; they are the author's choice and
+do not stand here. This page is written by `make docs`.
 """
 
 
@@ -133,8 +144,9 @@ def _more(option: TyperOption) -> str:
         notes.append("Required.")
     if option.default not in {None, False} and not option.multiple:
         notes.append(f"Default: `{option.default}`.")
-    if isinstance(option.envvar, str):
-        notes.append(f"Variable: `{option.envvar}`.")
+    if option.envvar:
+        names = [option.envvar] if isinstance(option.envvar, str) else option.envvar
+        notes.append(f"Variable: `{names[0]}`.")
     return f" {' '.join(notes)}" if notes else ""
 
 
@@ -161,8 +173,12 @@ def _code(entry: Code) -> str:
 
 def settings_page() -> str:
     """Write the page of settings."""
-    rows = [(f"`{one.name}`", one.meaning, one.default, f"`{one.option}`" if one.option else "") for one in SETTINGS]
-    return f"{_SETTINGS}\n{_table(('variable', 'what it does', 'without it', 'option'), rows)}"
+    rows = [(f"`{one.name}`", one.meaning, one.default, _quoted(one.option), _quoted(one.key)) for one in SETTINGS]
+    return f"{_SETTINGS}\n{_table(('variable', 'what it does', 'without it', 'option', 'in the file'), rows)}"
+
+
+def _quoted(word: str) -> str:
+    return f"`{word}`" if word else ""
 
 
 def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -16,6 +16,7 @@ from tminus.cli.exits import Exit
 from tminus.cli.options import Db, Format
 from tminus.cli.reporting import Reporter, ending, named
 from tminus.cli.voice import Voice
+from tminus.cli.worker_options import Children, Drain, Functions, Isolated, Isolation, Tick, WorkerIds
 from tminus.db.connection import DatabaseError
 from tminus.engine.idle import Standing
 from tminus.engine.loop import Loop, Settings
@@ -32,27 +33,16 @@ RETRY_S: Final = 1.0
 
 def up(
     *,
-    functions: Annotated[
-        list[Path] | None,
-        typer.Option("--functions", metavar="FILE", help="Python file with functions; may be repeated."),
-    ] = None,
-    worker_id: Annotated[
-        list[str] | None,
-        typer.Option("--worker-id", metavar="ID", help="Worker id to serve; may be repeated; all of them without it."),
-    ] = None,
-    tick: Annotated[
-        float, typer.Option("--tick", metavar="SECONDS", help="Longest time between looks for due work.", min=0.05)
-    ] = 1.0,
+    functions: Functions = None,
+    worker_id: WorkerIds = None,
+    tick: Tick = 1.0,
     until_idle: Annotated[
         bool, typer.Option("--until-idle", help="End when nothing is left to do: 0 well, 3 failures, 5 held.")
     ] = False,
     no_ui: Annotated[bool, typer.Option("--no-ui", help="Serve no dashboard.")] = False,
-    children: Annotated[
-        int | None, typer.Option("--children", metavar="N", help="Processes that run functions.", min=1, max=256)
-    ] = None,
-    drain: Annotated[
-        float, typer.Option("--drain", metavar="SECONDS", help="How long jobs in hand may finish at the end.", min=0)
-    ] = 10.0,
+    children: Children = None,
+    isolation: Isolated = "thread",
+    drain: Drain = 10.0,
     shape: Format = "table",
     db: Db = None,
 ) -> int:
@@ -62,7 +52,7 @@ def up(
     voice = Voice(as_json=shape in {"json", "jsonl"})
     settings = Settings(tick_s=tick, worker_ids=tuple(dict.fromkeys(worker_id or ())), drain_s=drain)
     try:
-        with _running(files, children) as runner, _opened(db) as store:
+        with _running(files, children, isolation) as runner, _opened(db) as store:
             reporter = Reporter(store, runner, voice, settings.worker_ids)
             loop = bootstrap.make_loop(store, runner, settings, report=_complaining(voice), at_once=until_idle)
             _catch_signals(loop, voice)
@@ -89,9 +79,9 @@ def _own_functions() -> list[Path]:
 
 
 @contextmanager
-def _running(files: Sequence[str], children: int | None) -> Generator[Runner]:
+def _running(files: Sequence[str], children: int | None, isolation: Isolation) -> Generator[Runner]:
     """Start the children, before any database is made, so that a wrong file leaves nothing behind."""
-    runner = bootstrap.start_runner(files, children=children)
+    runner = bootstrap.start_runner(files, children=children, isolation=isolation)
     try:
         yield runner
     finally:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.acceptance.processes.host import book
@@ -36,3 +37,19 @@ def test_a_function_that_ends_its_process_costs_its_own_member_alone(host: Host)
     told = [line for line in ended.lines if "a process that runs functions ended" in line]
     assert 1 <= len(told) <= 2, "a series of deaths is told like a flood"
     host.expect_clean()
+
+
+def test_in_a_process_of_its_own_one_job_runs_at_a_time(host: Host) -> None:
+    host.wave(book(1, takes=0.2), 3)
+    assert host.end(host.up("--isolation", "process", "--children", "1")).code == 0
+    assert [line.word for line in host.account()] == ["start", "end"] * 3
+
+
+def test_a_job_that_is_alone_in_its_process_is_killed_when_its_time_is_over(host: Host) -> None:
+    host.wave(book(1, takes=60, more=", timeout: 1s"), 1)
+    process = host.up("--isolation", "process", "--children", "1")
+    host.until(lambda: host.words("start") == 1)
+    pid = host.account()[0].pid
+    host.until(lambda: not Path(f"/proc/{pid}").exists(), timeout_s=5)
+    assert host.end(process).code == 3
+    assert host.rows("SELECT outcome FROM attempts") == [("timeout",)]

@@ -102,6 +102,13 @@ CODES: Final[tuple[Code, ...]] = (
         (6, 409),
     ),
     _code(
+        "E414",
+        "A settings file cannot be read",
+        "The `tminus.toml` of this folder, or the user's own, is no TOML, names no setting, or gives it a wrong value.",
+        "Mend the line that is named; the page of settings lists every name.",
+        'tminus.toml: E414 "childs" is no setting - did you mean "children"?',
+    ),
+    _code(
         "E430",
         "A fault of a rehearsal cannot be read",
         "A fault is TARGET:KIND@WHEN. The target is a function, a step, phase/step, a worker id or *.",
