@@ -49,7 +49,7 @@ def create(
             t0, note = local_time(at, book.timezone)
             if note:
                 telling.say(f"note: {note}")
-        members = _members(file, book)
+        members = member_file(file, book)
         with trying(store, dry_run=dry_run), Progress(f"making a batch of {len(members.rows):,}"):
             made = create_manual(store, runbook, members, t0, brought, who.actor)
     count = len(members.rows) - len(made.left_out)
@@ -73,7 +73,7 @@ def create(
     return Exit.SOME_FAILED if made.left_out else Exit.DONE
 
 
-def _members(file: Path, book: Runbook) -> MemberFile:
+def member_file(file: Path, book: Runbook) -> MemberFile:
     """Read the file; all of its problems are told, and one of them refuses it."""
     with Progress(f"reading {file.name}"):
         found = read_member_file(file, book.data_source, timezone=book.timezone)
@@ -112,7 +112,7 @@ def add(
             home = wanted(tx, batches.one, batch, "batch")
             # The batch's own version: it goes on also where no version is active any more.
             book = store_runbooks.read(tx, str(home["runbook_name"]), int(str(home["runbook_version"])))
-        members = _members(file, book)
+        members = member_file(file, book)
         with trying(store, dry_run=dry_run), Progress(f"adding {len(members.rows):,}"):
             added = add_members(store, batch, members, actor=who.actor, reason=who.reason)
     result: dict[str, object] = {

@@ -70,14 +70,15 @@ def stage(wanted: Wanted, play: Play | None = None) -> Staged:
     notes: list[str] = []
     crew = Crew(seed=wanted.seed, faults=[parse_fault(text) for text in wanted.faults])
     if play is None:
-        play = _play(wanted, _runbook(wanted.file), notes)
+        play = _play(wanted, runbook_of(wanted.file), notes)
     start = _start(wanted, play)
     until = None if wanted.until is None else _until(wanted.until, play)
     store, rehearsal = bootstrap.stage(play, crew, start, gates=wanted.gates)
     return Staged(play=play, store=store, rehearsal=rehearsal, start=start, until=until, notes=notes)
 
 
-def _runbook(file: Path) -> tuple[str, Runbook]:
+def runbook_of(file: Path) -> tuple[str, Runbook]:
+    """Return the text of a runbook's file, and what it says; the first of its errors is raised."""
     verdict, text = check(file)
     if verdict.runbook is None:
         first, count = verdict.errors[0], len(verdict.errors)
@@ -90,10 +91,7 @@ def _runbook(file: Path) -> tuple[str, Runbook]:
 
 def _play(wanted: Wanted, read: tuple[str, Runbook], notes: list[str]) -> Play:
     text, book = read
-    missing = [name for name in book.inputs if name not in wanted.data]
-    if missing:
-        hint = "give them with --data NAME=VALUE"
-        raise TminusError("E364", f"the batch brings no {', '.join(missing)}", place=book.name, hint=hint)
+    check_inputs(book, wanted.data)
     if wanted.members is None:
         return Play(text=text, runbook=book, source=_listed(wanted, book, notes))
     found = read_member_file(wanted.members, book.data_source, timezone=book.timezone)
@@ -106,6 +104,22 @@ def _play(wanted: Wanted, read: tuple[str, Runbook], notes: list[str]) -> Play:
         notes += [note] if note else []
     members = [(row.key, row.data) for row in found.rows]
     return Play(text=text, runbook=book, cohorts=[Cohort(members, t0)], data=wanted.data)
+
+
+def check_inputs(book: Runbook, data: Mapping[str, str]) -> None:
+    """Raise `TminusError` where a batch would not bring all that its runbook wants of it."""
+    missing = [name for name in book.inputs if name not in data]
+    if missing:
+        hint = "give them with --data NAME=VALUE"
+        raise TminusError("E364", f"the batch brings no {', '.join(missing)}", place=book.name, hint=hint)
+
+
+def answer_of(book: Runbook) -> Answer:
+    """Ask a runbook's own source once; nothing is kept of it here."""
+    answer = bootstrap.open_source(book.data_source).ask(Question(data_source=book.data_source, timezone=book.timezone))
+    if not isinstance(answer, Answer):
+        raise TminusError("E360", "the source gave no rows", place=book.name)
+    return answer
 
 
 def play_of(plan: SavedPlan) -> Play:
@@ -122,11 +136,7 @@ def _listed(wanted: Wanted, book: Runbook, notes: list[str]) -> ListedSource:
     if wanted.at is not None:
         hint = "leave --at out, or hand the members in with --members"
         raise TminusError("E432", "the source names its own times", place="--at", hint=hint)
-    source = bootstrap.open_source(book.data_source)
-    answer = source.ask(Question(data_source=book.data_source, timezone=book.timezone))
-    if not isinstance(answer, Answer):
-        raise TminusError("E360", "the source gave no rows", place=book.name)
-    with answer:
+    with answer_of(book) as answer:
         rows = list(answer.rows)
         notes += [str(problem) for problem in answer.problems[:10]]
         notes += [f"{answer.problem_count:,} rows were left out"] if answer.problem_count else []

@@ -16,6 +16,7 @@ from tminus.cli.playing import Staged, Wanted, play_of, stage, t0s
 from tminus.cli.progress import Progress
 from tminus.cli.rehearsed import Rehearsed, finish, history_of, tell
 from tminus.cli.session import opened, pairs
+from tminus.cli.whys import same_database, typed
 from tminus.domain.errors import TminusError
 from tminus.domain.instant import Instant, between_s
 from tminus.runbook.case import Case, parse_case
@@ -82,7 +83,8 @@ def rehearse(
         until=until or case.until,
         start=start,
     )
-    staged = stage(wanted, _planned(wanted, db))
+    plan = _planned(wanted, db)
+    staged = stage(wanted, plan)
     began = time.perf_counter()
     with Progress("rehearsing") as progress:
         staged.rehearsal.watcher = pace(speed) if speed is not None else told(staged, progress)
@@ -94,6 +96,8 @@ def rehearse(
         _write_history(staged, history)
     if shape in {"table", "wide"}:
         tell(done, staged, spent_s)
+        if plan is not None:
+            telling.suggest(typed(["tminus", "apply", what, *same_database(db)]))
     else:
         output.one(done.record, shape, name="runbook_name")
     staged.store.database.close()

@@ -26,6 +26,7 @@ GROUPS: Final[dict[str, str]] = {
     "member": "Look at, add, remove and edit members.",
     "gate": "Go/no-go decisions before phases.",
     "hold": "Everything that waits for a human.",
+    "plan": "Saved plans: show, compare, list.",
     "query": "Ask a runbook's source without following it.",
 }
 
@@ -34,7 +35,9 @@ _ALL: Final = (
     Command("init", "starting", "init", "Write a runbook, members and functions to begin with."),
     Command("up", "serving", "up", "Run everything in one process; functions run in child processes."),
     Command("validate", "offline", "validate", "Check runbooks, offline: every error at once, with line and column."),
+    Command("plan", "planning", "plan", "Say who would run what, when, and what would not; nothing is touched."),
     Command("rehearse", "rehearsing", "rehearse", "Run the whole countdown on a virtual clock, with faults."),
+    Command("apply", "applying", "apply", "Make what a saved plan says; a stale plan is refused."),
     Command("status", "looking", "status", "Open batches, what waits for a human, what falls due within 24 hours."),
     Command("watch", "watching", "watch", "Follow what happens: a live screen, JSON lines when piped."),
     Command("why", "explaining", "why", "Say why something waits or failed, and what can be done."),
@@ -97,6 +100,9 @@ _ALL: Final = (
     Command("hold lift", "holding", "lift", "Lift a hold once you have seen to it."),
     Command("hold accept", "holding", "accept", "Let the leavers or the move of a hold happen."),
     Command("hold refuse", "holding", "refuse", "Keep the members that a hold would let leave or move."),
+    Command("plan show", "kept_plans", "show", "Show a saved plan, or every call of one of its members."),
+    Command("plan list", "kept_plans", "list_plans", "List saved plans."),
+    Command("plan diff", "kept_plans", "diff", "Say what differs between a plan and another, or a batch."),
     Command("query preview", "asking", "preview", "Ask the source once and show its rows; nothing is followed."),
 )
 

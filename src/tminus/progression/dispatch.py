@@ -12,7 +12,7 @@ import orjson
 
 from tminus.domain.ids import job_id
 from tminus.domain.status import LANE_OPEN
-from tminus.progression import holds
+from tminus.progression import holds, names
 from tminus.progression.decision import Job
 from tminus.progression.holds import moved_end
 from tminus.progression.lanes import earlier_open, must_drain, step_of
@@ -42,29 +42,24 @@ def scope_of(view: View, subject: Subject, lane: Lane, row: Execution, step: Ste
     if member is not None and lane.kind not in {"init", "finish"}:
         texts = [member.pinned_json, member.worker_data_json, member.data_json, *texts]
     layers: list[Mapping[str, object]] = [orjson.loads(text) for text in texts if text != "{}"]
-    if step is None or _names_special(step):
+    if step is None or names.names_special(step):
         layers.append(_specials(view, subject, lane, row))
     return Scope(layers)
 
 
-def _names_special(step: Step) -> bool:
-    names = (*step.params.names, *step.function.names, *(step.when.names if step.when else ()))
-    return any(name[:1] == "_" for name in names)
-
-
 def _specials(view: View, subject: Subject, lane: Lane, row: Execution) -> dict[str, object]:
     batch, member = subject.batch, subject.member
-    found: dict[str, object] = {
-        "_batch_id": batch.id,
-        "_batch_start_time": batch.batch_start_time or batch.advanced_at or view.now,
-        "_runbook": batch.runbook_name,
-        "_runbook_version": row.runbook_version,
-        "_phase": lane.sequence if lane.kind == "phase" else lane.kind,
-        "_step": row.step_name,
-        "_attempt": row.attempt + (row.dispatched_at is not None),
-    }
-    if member is not None:
-        found["_member_key"] = member.member_key
+    found = names.specials(
+        batch_id=batch.id,
+        start=batch.batch_start_time or batch.advanced_at or view.now,
+        runbook_name=batch.runbook_name,
+        version=row.runbook_version,
+        kind=lane.kind,
+        sequence=lane.sequence,
+        step_name=row.step_name,
+        attempt=row.attempt + (row.dispatched_at is not None),
+        member_key=None if member is None else member.member_key,
+    )
     if lane.context_json:
         found.update(orjson.loads(lane.context_json))
     return found

@@ -22,6 +22,12 @@ Strength = Literal["dispatch", "start", "none"]
 
 _DISPATCH: Final = frozenset({"pause", "old_t0", "rerun_init"})
 _START: Final = frozenset({"freeze", "brake", "one_way", "over_cost"})
+OLD_T0_S: Final = 7 * 86_400.0
+
+
+def is_old(t0: Instant, now: Instant) -> bool:
+    """Tell whether a T-0 is so long past that a batch made now begins held."""
+    return between_s(t0, now) > OLD_T0_S
 
 
 def strength(hold: Hold) -> Strength:

@@ -14,6 +14,11 @@ WINDOW: Final = 500
 QUEUE_FULL: Final = "window"
 
 
+def burst_of(per_minute: int) -> float:
+    """Return how many jobs a rate lets go at once: those of ten seconds, and always one."""
+    return max(1.0, per_minute / 6)
+
+
 @dataclass(slots=True)
 class LimitState:
     """A cluster-wide limit as it stands: places left and tokens left (None: unlimited)."""

@@ -39,7 +39,7 @@ def of_source(source: DataSource) -> dict[str, str]:
         batch_time="immediate" if source.immediate else "",
         multi_valued_columns=", ".join(f"{one.name} ({one.format})" for one in source.multi_valued_columns),
         interval=format_duration(source.interval_s),
-        leavers=f"{leavers.policy}, grace {leavers.grace}, brake {_share(leavers.brake)}",
+        leavers=f"{leavers.policy}, grace {leavers.grace}, brake {share_text(leavers.brake)}",
     )
 
 
@@ -60,8 +60,8 @@ def of_phase(phase: Phase) -> dict[str, str]:
     return _said(
         offset=str(phase.offset),
         gate="" if gate is None else f"yes{expires}",
-        rings=", ".join(_share(ring) for ring in phase.rings),
-        brake="" if phase.brake is None else _share(phase.brake),
+        rings=", ".join(share_text(ring) for ring in phase.rings),
+        brake="" if phase.brake is None else share_text(phase.brake),
         preflight="" if phase.preflight_valid_s is None else f"valid for {format_duration(phase.preflight_valid_s)}",
         deadline="" if deadline is None else f"{format_duration(deadline.after_s)} from {deadline.start}",
         overlap="true" if phase.overlap else "",
@@ -91,7 +91,8 @@ def _value(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, default=str)
 
 
-def _share(share: Share) -> str:
+def share_text(share: Share) -> str:
+    """Write a number of members as an author would: `3` or `10%`."""
     return f"{share.count:,}" if share.count is not None else f"{share.percent or 0:g}%"
 
 

@@ -74,7 +74,10 @@ class Surroundings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SavedPlan:
-    """A whole plan. `data` is what each batch brings; `columns` and `notes` are those of the members' file."""
+    """A whole plan. `data` is what each batch brings; `columns` and `notes` are those of the members' file.
+
+    `faulty` are rows of a source that are in no batch: key (empty where there is none), place, code and why.
+    """
 
     runbook_name: str
     runbook_text: str
@@ -84,6 +87,7 @@ class SavedPlan:
     files: tuple[PlannedFile, ...] = ()
     columns: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    faulty: tuple[tuple[str, str, str, str], ...] = ()
     around: Surroundings = field(default_factory=Surroundings)
 
     @property
@@ -142,6 +146,7 @@ def from_json(text: str) -> SavedPlan:
         files=tuple(PlannedFile(**one) for one in told["files"]),
         columns=tuple(told["columns"]),
         notes=tuple(told["notes"]),
+        faulty=tuple((key, place, code, why) for key, place, code, why in told["faulty"]),
         around=Surroundings(
             active_version=around["active_version"],
             active_digest=around["active_digest"],

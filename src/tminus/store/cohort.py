@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Final
 import orjson
 
 from tminus.domain.errors import TminusError
-from tminus.domain.instant import Instant, between_s
 from tminus.domain.members import twin
 from tminus.progression import events as ev
-from tminus.progression.holds import open_hold
+from tminus.progression.holds import is_old, open_hold
 from tminus.progression.version import new_phase
 from tminus.store.applying import Applied, Context, apply
 from tminus.store.loading import load
@@ -26,9 +25,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from tminus.db.connection import Tx
+    from tminus.domain.instant import Instant
     from tminus.domain.status import BatchKind
 
-OLD_T0_S: Final = 7 * 86_400.0
 CHUNK: Final = 2_000
 
 _ACTIVE_RUNBOOK: Final = "SELECT id, version FROM runbooks WHERE name = ? AND is_active"
@@ -143,7 +142,7 @@ def _lay_out(tx: Tx, batch_id: int, context: Context) -> None:
     runbook = view.runbook(batch, batch.runbook_version)
     for index in range(len(runbook.phases)):
         new_phase(view, batch, runbook, batch.runbook_version, index)
-    if batch.batch_start_time is not None and between_s(batch.batch_start_time, context.now) > OLD_T0_S:
+    if batch.batch_start_time is not None and is_old(batch.batch_start_time, context.now):
         open_hold(view, scope="batch", kind="old_t0", reason="T-0 was more than 7 days ago at detection", batch=batch)
     write(tx, view)
 

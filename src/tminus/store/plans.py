@@ -95,7 +95,8 @@ def save(tx: Tx, plan: SavedPlan, *, name: str | None, step_runs: int, now: Inst
     tx.run(_FORGET, (plus(now, -KEPT_S),))
     chosen = _free_name(tx, plan.digest, now) if name is None else name
     if name is not None:
-        _check_name(tx, name, plan.digest, now)
+        check_name(name)
+        _check_free(tx, name, plan.digest, now)
     tx.run(_FREE, (chosen,))
     members = sum(len(batch.members) for batch in plan.batches)
     tx.run(
@@ -108,11 +109,15 @@ def save(tx: Tx, plan: SavedPlan, *, name: str | None, step_runs: int, now: Inst
     return chosen
 
 
-def _check_name(tx: Tx, name: str, digest: str, now: Instant) -> None:
-    """Refuse a name that is none, or that stands for something else."""
+def check_name(name: str) -> None:
+    """Refuse a name that is none."""
     if not name or name != name.strip() or not name.isprintable() or len(name) > NAME_CHARACTERS_MAX:
         hint = f"1 to {NAME_CHARACTERS_MAX} characters that can be seen"
         raise TminusError("E455", f"{quoted(name)} is no name for a plan", place="--save", hint=hint)
+
+
+def _check_free(tx: Tx, name: str, digest: str, now: Instant) -> None:
+    """Refuse a name that stands for something else."""
     known = find(tx, name)
     if known is None or _gives_way(known, digest, now):
         return
@@ -140,6 +145,20 @@ def mark_applied(tx: Tx, plan_id: int, *, now: Instant, actor: str, version: int
     tx.run(_APPLIED, (now, actor, version, orjson.dumps(list(batches)).decode(), plan_id))
 
 
-def listed(tx: Tx) -> list[Record]:
+def state(kept: KeptPlan, now: Instant) -> str:
+    """Return what has become of a plan: `valid`, `expired` or `applied`; a valid one may still be stale."""
+    return _state(applied=kept.applied_at is not None, valid_until=kept.valid_until, now=now)
+
+
+def _state(*, applied: bool, valid_until: str, now: Instant) -> str:
+    if applied:
+        return "applied"
+    return "valid" if valid_until > now else "expired"
+
+
+def listed(tx: Tx, now: Instant) -> list[Record]:
     """Return every plan without its body, oldest first."""
-    return records(tx, _COLUMNS, _LIST)
+    return [
+        row | {"state": _state(applied=row["applied_at"] is not None, valid_until=str(row["valid_until"]), now=now)}
+        for row in records(tx, _COLUMNS, _LIST)
+    ]

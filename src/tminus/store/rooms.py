@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from tminus.domain.instant import Instant, between_s
-from tminus.progression.rooms import WINDOW, LimitState, Queue, Rooms
+from tminus.progression.rooms import WINDOW, LimitState, Queue, Rooms, burst_of
 from tminus.store import blocked
 from tminus.store.reading import number, text
 
@@ -104,7 +104,7 @@ def limits(tx: Tx, now: Instant) -> dict[str, LimitState]:
         if per_minute is not None:
             rate = number(per_minute)
             spent_s = 60.0 if refilled_at is None else max(0.0, between_s(Instant(text(refilled_at)), now))
-            burst = max(1.0, rate / 6)
+            burst = burst_of(rate)
             state.tokens = min(burst, float(tokens or 0) + rate * spent_s / 60) if refilled_at else burst
         found[name] = state
     return found

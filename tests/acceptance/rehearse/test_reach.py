@@ -30,6 +30,7 @@ def hook(event, args):
 sys.addaudithook(hook)
 """
 RUN = WATCHED + "from tminus.cli.main import main\nsys.exit(main(sys.argv[1:]))\n"
+REACHING = "import socket\nfrom tminus import function\nsocket.create_connection(('127.0.0.1', 9))\n"
 SECRET = "S3CR3T-c0ffee-canary"
 AT = ("--members", "members.csv", "--at", "2031-12-04 22:00")
 
@@ -71,10 +72,13 @@ def dataverse(terminal: Terminal) -> Terminal:
     [
         (["rehearse", *AT, "--fault", "*:lost@10%", "--history", "history"], {0}),
         (["demo", "--headless", "--dir", "d"], {0}),
+        (["plan", *AT, "--save", "one"], {0}),
+        (["plan", *AT, "--functions", "reaching.py", "-o", "jsonl"], {0}),
     ],
-    ids=["rehearse", "demo"],
+    ids=["rehearse", "demo", "plan", "plan with functions"],
 )
 def test_it_reaches_nothing_and_leaves_no_secret(dataverse: Terminal, words: list[str], codes: set[int]) -> None:
+    (dataverse.folder / "reaching.py").write_text(REACHING, encoding="utf-8")
     done = run(dataverse, *words)
     assert done.returncode in codes, done.stderr
     assert "REACHED" not in done.stderr
@@ -106,3 +110,21 @@ def test_without_members_it_says_that_this_source_is_not_asked(dataverse: Termin
     done = run(dataverse, "rehearse")
     assert done.returncode not in {0, 1, 3, 5, 99}
     assert "E320" in done.stderr
+
+
+def test_a_kept_plan_is_looked_at_rehearsed_and_applied_without_reaching_anything(dataverse: Terminal) -> None:
+    assert run(dataverse, "plan", *AT, "--save", "one").returncode == 0
+    steps = [
+        ["plan", "show", "one"],
+        ["plan", "show", "one", "-o", "csv"],
+        ["plan", "list"],
+        ["plan", "diff", "one", "one"],
+        ["rehearse", "one"],
+        ["apply", "one", "--yes"],
+    ]
+    for words in steps:
+        done = run(dataverse, *words)
+        assert done.returncode == 0, (words, done.stderr)
+        assert SECRET not in done.stdout + done.stderr
+    for path in every_file(dataverse.folder):
+        assert SECRET.encode() not in path.read_bytes(), path

@@ -107,7 +107,7 @@ def test_a_plan_names_itself_by_its_digest_and_keeps_one_row(store: Store) -> No
     assert kept(store, later, now=plus(NOW, DAY)) == name
     assert read(store, name).valid_until == plus(NOW, 8 * DAY)
     with store.database.read() as tx:
-        assert [(row["name"], row["members"], row["step_runs"]) for row in plans.listed(tx)] == [(name, 1, 7)]
+        assert [(row["name"], row["members"], row["step_runs"]) for row in plans.listed(tx, NOW)] == [(name, 1, 7)]
 
 
 def test_names_of_their_own_grow_where_the_short_one_is_taken(store: Store) -> None:

@@ -59,7 +59,7 @@ CODES: Final[tuple[Code, ...]] = (
     _code(
         "E454",
         "There is nobody to plan for",
-        "A manual or event runbook has no source: its members come in a file.",
+        "A manual or event runbook has no source: its members come in a file. Or its source names nobody.",
         "Name the file with --members. `tminus template RUNBOOK` prints its header.",
         "wave: E454 a manual runbook has no source to ask - name the members: --members CSV",
     ),
@@ -85,5 +85,13 @@ CODES: Final[tuple[Code, ...]] = (
         "Make the plan again.",
         "E457 the plan has form 2, this program reads 1 - plan again with this program",
         (6, 409),
+    ),
+    _code(
+        "E458",
+        "The plan was not applied",
+        "The question was answered with no. Nothing was changed.",
+        "Apply it when you are ready; it stays valid for seven days from its making.",
+        "plan-7f3a: E458 it was not applied: the answer was no",
+        (1, 409),
     ),
 )
