@@ -7,6 +7,7 @@ remembered that the database does not hold, except which jobs are in hand.
 
 from __future__ import annotations
 
+import gc
 import os
 import time
 from dataclasses import dataclass
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
 
 MOST: Final = 500
 GLANCE_S: Final = 0.2
+# Pages of waking or ending members between two rounds: answers wait for no more than these.
+CURSOR_PAGES: Final = 2
+REST_ROUNDS: Final = 16
 
 
 @dataclass(slots=True, kw_only=True)
@@ -85,13 +89,18 @@ class Loop:
         self._unbegun: list[tuple[int, str]] = []
         self._tick_at = 0.0
         self._discover_at = 0.0
+        self._cursors: Sequence[tuple[str, int, int]] = ()
         self._seen = -1
+        self._rounds = 0
         self._ids: Sequence[str] = settings.worker_ids
 
     # -- life ------------------------------------------------------------------------------------------------------
 
     def begin(self) -> None:
         """Release what dead processes of this host still hold."""
+        # What was loaded until now stays to the end: the collector of the interpreter need not look at it again and
+        # again, which would stop a round for as long as all of its work takes.
+        gc.freeze()
         for holder in self.store.holders():
             if holder != self.name and identity.is_dead(holder):
                 self.store.release(holder)
@@ -143,16 +152,24 @@ class Loop:
         changed = self._look_around() if not events else False
         due = time.monotonic() >= self._tick_at
         busy = bool(events or unbegun)
+        if events:
+            self._round(events)
         if changed or due:
             busy = self._tick() or busy
-        if events or changed or due:
-            busy = self._round(events) or busy
+            busy = self._round([]) or busy
         self.work.abandon_overdue()
         self._beat()
         self._ask_sources()
         if not busy and not self.stopping:
+            self._rest()
             self._sleep()
         return busy
+
+    def _rest(self) -> None:
+        """Nobody waits: let the store do what it would else do in the middle of a round."""
+        if self._rounds >= REST_ROUNDS:
+            self.store.rest()
+            self._rounds = 0
 
     def _taken(self, reports: Sequence[Report]) -> tuple[list[Event], list[tuple[int, str]]]:
         """Take up what came back; it is kept until it is written, however often that fails."""
@@ -177,6 +194,7 @@ class Loop:
             faultpoint.hit("before_round")
             done = self.store.run_round(events[at : at + MOST], self.name, self._room() if claim else [])
             self._unrecorded = events[at + MOST :]
+            self._rounds += 1
             faultpoint.hit("after_round")
             for event, error in done.refused:
                 if self._report is not None:
@@ -185,6 +203,8 @@ class Loop:
                 faultpoint.hit("claimed")
                 self.work.take(done.claimed)
                 faultpoint.hit("submitted")
+            if done.goes_on:
+                self._tick_at = 0.0
             busy = busy or bool(done.claimed) or bool(done.sent)
         return busy
 
@@ -200,9 +220,14 @@ class Loop:
         if not self.settings.worker_ids:
             self._ids = self.store.worker_ids()
         faultpoint.hit("before_tick")
-        done = tick(self.store)
+        done = tick(self.store, CURSOR_PAGES)
         faultpoint.hit("after_tick")
         wait_s = self.settings.tick_s
+        cursors = self.store.unfinished()
+        if cursors and cursors != self._cursors:
+            # What is opened, woken or ended a page at a time goes on after a round; a cursor that stands still waits.
+            wait_s = 0.0
+        self._cursors = cursors
         due = self.store.next_due()
         ahead_s = 0.0 if due is None else between_s(self.store.now(), due)
         if ahead_s > 0:

@@ -15,8 +15,12 @@ START: Final = ("", 0)
 MOST_PAGES: Final = 200
 
 
-def tick(store: Ticking) -> int:
-    """Do everything that is due now; return how many events were decided."""
+def tick(store: Ticking, cursor_pages: int = MOST_PAGES) -> int:
+    """Do everything that is due now; return how many events were decided.
+
+    Waking lanes and ending members go on by cursors. `cursor_pages` is how many pages of each are taken now, so that a
+    caller with answers to take can let them in between.
+    """
     done = store.move_versions()
     for look in store.looks():
         page = look(START)
@@ -27,7 +31,7 @@ def tick(store: Ticking) -> int:
                 break
             page = look(page.after)
     for step in (store.wake, store.end_members):
-        for _ in range(MOST_PAGES):
+        for _ in range(cursor_pages):
             taken = step()
             done += taken
             if not taken:

@@ -43,6 +43,11 @@ class RoundDone(Protocol):
         ...
 
     @property
+    def goes_on(self) -> bool:
+        """Tell whether it left something that the next tick goes on with."""
+        ...
+
+    @property
     def refused(self) -> Sequence[tuple[Event, Exception]]:
         """Return the events that could not be decided, each with the reason."""
         ...
@@ -73,6 +78,10 @@ class Rounds(Ticking, Protocol):
 
     def worker_ids(self) -> Sequence[str]:
         """Return every worker id that published runbooks name."""
+        ...
+
+    def rest(self) -> None:
+        """Do now, while nobody waits, what would otherwise be done in a round; may do nothing."""
         ...
 
     def changes(self) -> int:

@@ -53,6 +53,10 @@ class Ticking(Protocol):
         """Take the next members of ending batches along; 0 when there are none left."""
         ...
 
+    def unfinished(self) -> Sequence[tuple[str, int, int]]:
+        """Return the cursors that ticks move on, each by kind and row; what is opened in chunks has one, too."""
+        ...
+
     def move_versions(self) -> int:
         """Move live batches to versions published since; return how many were behind."""
         ...

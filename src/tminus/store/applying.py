@@ -9,33 +9,38 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from tminus.domain.errors import TminusError
 from tminus.progression import events as ev
 from tminus.progression.decide import decide
 from tminus.progression.view import NeedsWholeError
 from tminus.store import opening, rooms
 from tminus.store.loading import load
-from tminus.store.writing import write
+from tminus.store.writing import StaleRowError, write
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from tminus.db.connection import Tx
     from tminus.domain.instant import Instant
-    from tminus.progression.decision import Reply
+    from tminus.progression.decision import Decision, Reply
     from tminus.progression.view import View
     from tminus.runbook.model import Runbook
     from tminus.store.handover import Handover
+
+# What deciding or writing one event may raise; a value that no row can hold is an error of arithmetic or of encoding.
+ONE_EVENT_FAILS: Final = (StaleRowError, NeedsWholeError, TminusError, LookupError, ValueError, ArithmeticError)
 
 _MOST_ROUNDS: Final = 50
 
 
 @dataclass(slots=True)
 class Applied:
-    """What came of a micro-batch: replies to commands, and how many jobs went out."""
+    """What came of a micro-batch: replies to commands, how many jobs went out, whether a tick has to go on with it."""
 
     replies: list[Reply] = field(default_factory=list["Reply"])
     jobs_sent: int = 0
     results: int = 0
+    goes_on: bool = False
 
 
 @dataclass(slots=True)
@@ -70,8 +75,16 @@ def apply(tx: Tx, happened: Sequence[ev.Event], context: Context, applied: Appli
         rooms.store_tokens(tx, view.rooms, context.now)
         applied.replies += view.decision.replies
         applied.jobs_sent += len(view.decision.jobs)
+        applied.goes_on = applied.goes_on or _goes_on(view.decision)
         applied.results += len(view.decision.attempts)
         todo = _following(tx, view, context)
+
+
+def _goes_on(decision: Decision) -> bool:
+    """Tell whether cursors were set that a tick moves on."""
+    if decision.wakes or decision.openings:
+        return True
+    return any(b.wake_after is not None or b.ending_after is not None for b in decision.batches.values())
 
 
 def _decided(tx: Tx, happened: Sequence[ev.Event], context: Context) -> View:

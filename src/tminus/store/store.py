@@ -10,17 +10,14 @@ from __future__ import annotations
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from tminus.db.connection import DatabaseError
 from tminus.db.migrate import migrate
-from tminus.domain.errors import TminusError
 from tminus.progression.rooms import WINDOW
-from tminus.progression.view import NeedsWholeError
-from tminus.store import claims, cohort, collection, opening, runbooks, standing, sweeps, turns
-from tminus.store.applying import Applied, Context, apply
+from tminus.store import claims, cohort, collection, cursors, opening, runbooks, standing, sweeps, turns
+from tminus.store.applying import ONE_EVENT_FAILS, Applied, Context, apply
 from tminus.store.handover import Handover
-from tminus.store.writing import StaleRowError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Sequence
@@ -31,9 +28,6 @@ if TYPE_CHECKING:
     from tminus.progression.decision import Reply
     from tminus.progression.events import Event
     from tminus.runbook.model import Runbook
-
-# What deciding or writing one event may raise; a value that no row can hold is an error of arithmetic or of encoding.
-_ONE_EVENT_FAILS: Final = (StaleRowError, NeedsWholeError, TminusError, LookupError, ValueError, ArithmeticError)
 
 
 @dataclass(slots=True)
@@ -54,12 +48,14 @@ class Round:
     refused: list[tuple[Event, Exception]] = field(default_factory=list["tuple[Event, Exception]"])
     handled: int = 0
     sent: int = 0
+    goes_on: bool = False
 
     def add(self, part: Round) -> None:
         """Count what another transaction of the same round did."""
         self.replies += part.replies
         self.claimed += part.claimed
         self.sent += part.sent
+        self.goes_on = self.goes_on or part.goes_on
 
 
 class Store:
@@ -116,7 +112,7 @@ class Store:
             return self._round(events, asked, turn=turn)
         except DatabaseError:
             raise
-        except _ONE_EVENT_FAILS:
+        except ONE_EVENT_FAILS:
             return self._replay(events, asked, turn=turn)
 
     def _replay(self, events: Sequence[Event], asking: Sequence[Asking], *, turn: bool) -> Round:
@@ -128,7 +124,7 @@ class Store:
             done.add(self._round((), asking, turn=turn))
         except DatabaseError:
             raise
-        except _ONE_EVENT_FAILS:
+        except ONE_EVENT_FAILS:
             with self.database.read() as tx:
                 chosen = turns.choose(tx, self.now(), lambda _worker_id: self.window)
             self._one_by_one(done, chosen)
@@ -141,7 +137,7 @@ class Store:
                 part = self._round([event], (), turn=False)
             except DatabaseError:
                 raise
-            except _ONE_EVENT_FAILS as error:
+            except ONE_EVENT_FAILS as error:
                 done.refused.append((event, error))
             else:
                 done.add(part)
@@ -162,6 +158,7 @@ class Store:
                 done.claimed += claims.claim(tx, one.worker_id, one.worker, most, context.now, self.lease_s)
             done.claimed += handover.claims
         done.replies, done.sent, done.handled = applied.replies, applied.jobs_sent, len(events)
+        done.goes_on = applied.goes_on
         return done
 
     # -- the tick --------------------------------------------------------------------------------------------------
@@ -181,36 +178,11 @@ class Store:
 
     def wake(self) -> int:
         """Look again at lanes whose batch was woken; return how many subjects there were."""
-        return self._go_on(lambda tx, page: (sweeps.take_wakes(tx, page), []))
+        return cursors.go_on(self.database, self._context, lambda tx, page: (sweeps.take_wakes(tx, page), []))
 
     def end_members(self) -> int:
         """Take the next members of ending batches along; return how many events that were."""
-        return self._go_on(sweeps.take_endings)
-
-    def _go_on(self, take: Callable[[Tx, int], tuple[list[Event], list[Event]]]) -> int:
-        """Move cursors on by a page; where that fails, one by one, and past what fails alone."""
-        try:
-            return self._take(take, sweeps.PAGE)
-        except DatabaseError:
-            raise
-        except _ONE_EVENT_FAILS:
-            return sum(self._take_one(take) for _ in range(sweeps.PAGE))
-
-    def _take_one(self, take: Callable[[Tx, int], tuple[list[Event], list[Event]]]) -> int:
-        try:
-            return self._take(take, 1)
-        except DatabaseError:
-            raise
-        except _ONE_EVENT_FAILS:
-            with self.database.write() as tx:
-                return sum(len(events) for events in take(tx, 1))
-
-    def _take(self, take: Callable[[Tx, int], tuple[list[Event], list[Event]]], page: int) -> int:
-        with self.database.write() as tx:
-            first, then = take(tx, page)
-            apply(tx, first, self._context(tx), Applied())
-            apply(tx, then, self._context(tx), Applied())
-        return len(first) + len(then)
+        return cursors.go_on(self.database, self._context, sweeps.take_endings)
 
     def move_versions(self) -> int:
         """Move live batches to the versions that were published, one transaction each."""
@@ -219,6 +191,11 @@ class Store:
         for event in behind:
             self.round([event], turn=False)
         return len(behind)
+
+    def unfinished(self) -> list[tuple[str, int, int]]:
+        """Return the cursors that ticks move on."""
+        with self.database.read() as tx:
+            return sweeps.unfinished(tx)
 
     def next_due(self) -> Instant | None:
         """Return when a sweep will next find something."""
@@ -291,6 +268,10 @@ class Store:
     def changes(self) -> int:
         """Return a number that differs when another connection has written to the database."""
         return self.database.changes()
+
+    def rest(self) -> None:
+        """Tidy the database while nobody waits."""
+        self.database.fold()
 
     def standing(self) -> tuple[bool, bool, bool]:
         """Tell whether anything moves, has failed, is held."""

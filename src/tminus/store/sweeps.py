@@ -56,6 +56,10 @@ BATCHES_BEHIND: Final = """SELECT b.id, r.id, r.version, r.overdue_behavior, r.r
 ONE_WAY_PHASES: Final = """SELECT DISTINCT l.sequence FROM executions e JOIN lanes l ON l.id = e.lane_id
   WHERE e.batch_id = ? AND e.is_one_way AND e.dispatched_at IS NOT NULL AND l.kind = 'phase'"""
 
+CURSORS: Final = """SELECT 'opening', id, opening_after FROM phase_executions WHERE opening_after IS NOT NULL
+  UNION ALL SELECT 'wake', id, wake_after FROM batches WHERE wake_after IS NOT NULL
+  UNION ALL SELECT 'ending', id, ending_after FROM batches WHERE ending_after IS NOT NULL"""
+
 
 @dataclass(slots=True)
 class Page:
@@ -178,6 +182,11 @@ def take_endings(tx: Tx, page: int = PAGE) -> tuple[list[ev.Event], list[ev.Even
         else:
             tx.run(ENDING_ON, (number(rows[-1][0]), batch_id, after))
     return found, settled
+
+
+def unfinished(tx: Tx) -> list[tuple[str, int, int]]:
+    """Return every cursor that stands somewhere: its kind, its row, and its place."""
+    return [(text(kind), number(row_id), number(place)) for kind, row_id, place in tx.all(CURSORS)]
 
 
 def next_due(tx: Tx) -> Instant | None:
