@@ -44,7 +44,9 @@ _PHASE_BATCHES: Final = "SELECT DISTINCT batch_id FROM phase_executions WHERE id
 class Wanted:
     """The ids that a list of events names, and whose subjects must be whole."""
 
-    __slots__ = ("batches", "deep", "executions", "holds", "jobs", "kinds", "lanes", "members", "phases", "whole")
+    __slots__ = (
+        "batches", "deep", "ending", "executions", "holds", "jobs", "kinds", "lanes", "members", "phases", "whole",
+    )  # fmt: skip
 
     def __init__(self, happened: Sequence[ev.Event]) -> None:
         """Sort the events' ids by what they name."""
@@ -53,6 +55,7 @@ class Wanted:
         self.members: set[int] = set()
         self.whole: set[int] = set()
         self.deep: set[int] = set()
+        self.ending: set[int] = set()
         self.phases: set[int] = set()
         self.batches: set[int] = set()
         self.holds: set[int] = set()
@@ -160,6 +163,8 @@ def _load_members(tx: Tx, view: View, wanted: Wanted, happened: Sequence[ev.Even
     """Load members, and with a whole member those whom it follows or who follow it."""
     wanted.members |= {lane.member_id for lane in view.lanes.values() if lane.member_id is not None}
     wanted.whole |= _guess_whole(view, happened)
+    if wanted.kinds == {ev.ResultArrived}:
+        wanted.ending = _ending(view, happened)
     for member in fetch(tx, Member, reading.MEMBERS, wanted.members):
         view.members[member.id] = member
     related: set[int] = set()
@@ -187,6 +192,22 @@ def _guess_whole(view: View, happened: Sequence[ev.Event]) -> set[int]:
             if lane is not None and lane.member_id is not None:
                 found.add(lane.member_id)
     return found
+
+
+def _ending(view: View, happened: Sequence[ev.Event]) -> set[int]:
+    """Return the phase lanes that end well with these results: what lies behind their last step has ended before."""
+    found: set[int] = set()
+    for event in happened:
+        row = view.executions.get(event.execution_id) if type(event) is ev.ResultArrived else None
+        lane = None if row is None else view.lanes.get(row.lane_id)
+        if row is not None and lane is not None and lane.kind == "phase" and _ends_well(event, row, lane):
+            found.add(lane.id)
+    return found
+
+
+def _ends_well(event: ev.Event, row: Execution, lane: Lane) -> bool:
+    is_good = type(event) is ev.ResultArrived and event.error is None and event.job_id == row.job_id
+    return is_good and row.step_index + 1 >= lane.steps_total
 
 
 def _is_heavy(event: ev.Event, row: Execution, lane: Lane) -> bool:
@@ -219,7 +240,11 @@ def _load_subjects(tx: Tx, view: View, wanted: Wanted, happened: Sequence[ev.Eve
         view.lanes.setdefault(lane.id, lane)
     for lane in view.lanes.values():
         view.subject_of(lane).lanes.append(lane)
-    needed = {lane.id for lane in loaded if lane.status in LANE_OPEN or lane.member_id in wanted.deep}
+    needed = {lane.id for lane in loaded if lane.status in LANE_OPEN or lane.member_id in wanted.deep} - wanted.ending
+    if wanted.kinds == {ev.Wake}:
+        waking = {lane.id for lane in loaded if lane.kind in {"phase", "init"}}
+        _add_executions(view, fetch(tx, Execution, reading.FIRST_OPEN, needed & waking))
+        needed -= waking
     needed |= {lane.id for lane in loaded if lane.kind == "init" and lane.status == "failed"}
     if ev.RetryCleanup in wanted.kinds:
         needed |= {event.lane_id for event in happened if isinstance(event, ev.RetryCleanup)}

@@ -38,6 +38,10 @@ FOLLOWING: Final = (
     f" ON n.lane_id = e.lane_id AND n.step_index = e.step_index + 1 WHERE e.id IN {IDS}"
 )
 LANE_EXECUTIONS: Final = f"SELECT {_select(Execution)} FROM executions WHERE lane_id IN {IDS}"
+FIRST_OPEN: Final = (
+    f"SELECT {_select(Execution, 'e')} FROM json_each(?) j JOIN executions e ON e.id = (SELECT x.id FROM executions x"
+    " WHERE x.lane_id = j.value AND x.status IN ('pending', 'dispatched', 'polling') ORDER BY x.step_index LIMIT 1)"
+)
 HOLDS: Final = (
     f"SELECT {_select(Hold)} FROM holds WHERE batch_id IN {IDS} AND (is_open OR kind IN ('gate', 'pause'))"
     f" UNION ALL SELECT {_select(Hold)} FROM holds WHERE scope IN ('all', 'runbook') AND batch_id IS NULL"

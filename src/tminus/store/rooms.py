@@ -21,8 +21,12 @@ if TYPE_CHECKING:
 
 _OUT: Final = """SELECT count(*) FROM (SELECT 1 FROM messages
   WHERE topic = 'worker-jobs' AND route = ? AND claimed_at IS NULL LIMIT ?)"""
-_NEXT_GROUP: Final = """SELECT priority, batch_id, ready_at FROM executions
-  WHERE worker_id = ? AND status = 'pending' AND ready_at IS NOT NULL AND (priority, batch_id) > (?, ?)
+# Two looks and not one for `(priority, batch_id) > (?, ?)`: for that SQLite walks all that waits in the group it is at.
+_NEXT_BATCH: Final = """SELECT priority, batch_id, ready_at FROM executions
+  WHERE worker_id = ? AND status = 'pending' AND ready_at IS NOT NULL AND priority = ? AND batch_id > ?
+  ORDER BY batch_id, ready_at LIMIT 1"""
+_NEXT_PRIORITY: Final = """SELECT priority, batch_id, ready_at FROM executions
+  WHERE worker_id = ? AND status = 'pending' AND ready_at IS NOT NULL AND priority > ?
   ORDER BY priority, batch_id, ready_at LIMIT 1"""
 _NEXT_WORKER: Final = """SELECT worker_id FROM executions
   WHERE status = 'pending' AND ready_at IS NOT NULL AND worker_id > ? ORDER BY worker_id LIMIT 1"""
@@ -74,7 +78,7 @@ def groups(tx: Tx, worker_id: str) -> Iterator[tuple[int, int, Instant]]:
     """Yield priority, batch and earliest ready time of every group of executions that wait for a worker id."""
     at = (-1, -1)
     while True:
-        row = tx.one(_NEXT_GROUP, (worker_id, *at))
+        row = tx.one(_NEXT_BATCH, (worker_id, *at)) or tx.one(_NEXT_PRIORITY, (worker_id, at[0]))
         if row is None:
             return
         at = (number(row[0]), number(row[1]))

@@ -15,6 +15,7 @@ import orjson
 from tminus.domain.rows import Batch, Execution, Hold, Lane, Member, PhaseRow, columns
 from tminus.store import payloads
 from tminus.store.handover import UNCLAIMED
+from tminus.store.reading import IDS, ids
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -81,17 +82,17 @@ _SENT: Final = """UPDATE executions SET status = 'dispatched', job_id = ?, attem
 _DONE: Final = """UPDATE executions SET status = 'succeeded', job_id = NULL, completed_at = ?, result_json = ?
   WHERE id = ? AND status = 'dispatched'"""
 _RESULT: Final = "UPDATE executions SET result_json = ? WHERE id = ?"
-_ATTEMPT: Final = """INSERT INTO attempt_rows (execution_id, attempt, job_id, outcome, worker, delivery, dispatched_at,
-  claimed_at, ended_at, poll_count, function_name, params_json, result_json, error_message, error_type, duration_ms,
-  log)
-  SELECT ?, ?, ?, ?, m.claimed_by, m.delivery, ?, m.claimed_at, ?, ?, ?, ?, ?, ?, ?, ?, ?
-  FROM (SELECT 1) LEFT JOIN messages m ON m.id = ?"""
+_ATTEMPT: Final = """INSERT INTO attempt_rows (execution_id, attempt, job_id, outcome, worker, delivery, claimed_at,
+  dispatched_at, ended_at, poll_count, function_name, params_json, result_json, error_message, error_type, duration_ms,
+  log) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+_CLAIMS: Final = f"SELECT id, claimed_by, delivery, claimed_at FROM messages WHERE id IN {IDS}"
+_NO_CLAIM: Final[tuple[Value, ...]] = (None, None, None)
 _KEEP_ATTEMPT: Final = """UPDATE attempt_rows SET params_json = e.params_json, result_json = e.result_json
   FROM executions e WHERE e.id = ? AND attempt_rows.execution_id = e.id AND attempt_rows.outcome = 'succeeded'"""
 _JOB: Final = """INSERT INTO messages (id, topic, route, message_id, body, priority, created_at, batch_id, member_id,
   lane_id, execution_id, function_name, timeout_sec, is_poll, claimed_by, claimed_at, lease_until, timeout_at)
   VALUES (?, 'worker-jobs', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
-_JOB_END: Final = "DELETE FROM messages WHERE id = ?"
+_JOB_END: Final = f"DELETE FROM messages WHERE id IN {IDS}"
 _JOB_DRAIN: Final = "UPDATE messages SET is_draining = 1 WHERE id = ?"
 _JOB_RETURN: Final = """UPDATE messages SET claimed_by = NULL, claimed_at = NULL, lease_until = NULL, timeout_at = NULL,
   delivery = delivery + 1 WHERE id = ?"""
@@ -197,24 +198,29 @@ def _write_executions(tx: Tx, decision: Decision, now: Instant) -> None:
 
 
 def _write_attempts(tx: Tx, decision: Decision, now: Instant) -> None:
-    if decision.attempts:
-        tx.many(
-            _ATTEMPT,
-            [
-                (
-                    a.execution.id, a.attempt, a.job_id, a.outcome, a.dispatched_at, now, a.poll_count,
-                    a.function_name, None if a.outcome == "succeeded" else a.params_json,
-                    None if a.outcome == "succeeded" else payloads.fit(tx, a.result_json, now),
-                    a.error_message, a.error_type, a.duration_ms, a.log, a.execution.id,
-                )
-                for a in decision.attempts
-            ],
+    """Write attempts that ended, with the claim of the job that is still out (none where nobody was sent)."""
+    if not decision.attempts:
+        return
+    out = tx.all(_CLAIMS, (ids(a.execution.id for a in decision.attempts),))
+    claimed: dict[Value, tuple[Value, ...]] = {row[0]: row[1:] for row in out}
+    rows: list[tuple[Value, ...]] = []
+    for a in decision.attempts:
+        is_kept = a.outcome == "succeeded"
+        rows.append(
+            (
+                a.execution.id, a.attempt, a.job_id, a.outcome, *claimed.get(a.execution.id, _NO_CLAIM),
+                a.dispatched_at, now, a.poll_count, a.function_name, None if is_kept else a.params_json,
+                None if is_kept else payloads.fit(tx, a.result_json, now), a.error_message, a.error_type,
+                a.duration_ms, a.log,
+            )
         )  # fmt: skip
+    tx.insert(_ATTEMPT, rows)
 
 
 def _write_jobs(tx: Tx, decision: Decision, now: Instant, handover: Handover | None) -> None:
+    if decision.job_ends:
+        tx.run(_JOB_END, (ids(decision.job_ends),))
     for sql, ended in (
-        (_JOB_END, decision.job_ends),
         (_JOB_DRAIN, decision.job_drains),
         (_JOB_RETURN, decision.job_returns),
         (_VOID, decision.void_batches),
@@ -222,7 +228,7 @@ def _write_jobs(tx: Tx, decision: Decision, now: Instant, handover: Handover | N
         if ended:
             tx.many(sql, [(i,) for i in ended])
     if decision.jobs:
-        tx.many(_JOB, [_job_row(job, now, handover) for job in decision.jobs.values()])
+        tx.insert(_JOB, [_job_row(job, now, handover) for job in decision.jobs.values()])
 
 
 def _job_row(job: Job, now: Instant, handover: Handover | None) -> tuple[Value, ...]:
@@ -272,7 +278,7 @@ def _write_counts(tx: Tx, decision: Decision, fresh: dict[tuple[str, int], int])
 
 def _write_records(tx: Tx, decision: Decision, now: Instant, fresh: dict[tuple[str, int], int]) -> None:
     if decision.history:
-        tx.many(
+        tx.insert(
             _HISTORY,
             [
                 (

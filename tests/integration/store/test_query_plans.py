@@ -95,7 +95,8 @@ INTENDED: Final = {
     "sweeps.BATCHES_BEHIND": "batches_open (runbook_name=? AND id>?)",
     "sweeps.ONE_WAY_PHASES": "executions_one_way (batch_id=?)",
     "rooms._OUT": "messages_unclaimed (topic=? AND route=?)",
-    "rooms._NEXT_GROUP": "executions_ready (worker_id=? AND (priority,batch_id)>(?,?))",
+    "rooms._NEXT_BATCH": "executions_ready (worker_id=? AND priority=? AND batch_id>?)",
+    "rooms._NEXT_PRIORITY": "executions_ready (worker_id=? AND priority>?)",
     "rooms._NEXT_WORKER": "executions_ready (worker_id>?)",
     "turns._READY": "executions_ready (worker_id=? AND priority=? AND batch_id=? AND ready_at>? AND ready_at<?)",
     "turns._READY_BUT": "executions_ready (worker_id=? AND priority=? AND batch_id=? AND ready_at>? AND ready_at<?)",
@@ -113,6 +114,7 @@ INTENDED: Final = {
     "reading.BATCH_LANES": "lanes_batch (batch_id=?)",
     "reading.EXECUTIONS": "executions USING INTEGER PRIMARY KEY (rowid=?)",
     "reading.FOLLOWING": "executions_1 (lane_id=? AND step_index=?)",
+    "reading.FIRST_OPEN": "executions_1 (lane_id=?)",
     "reading.LANE_EXECUTIONS": "executions_1 (lane_id=?)",
     "reading.HOLDS": "holds_batch (batch_id=?)",
     "reading.HOLDS_BY_ID": "holds USING INTEGER PRIMARY KEY (rowid=?)",
@@ -121,6 +123,7 @@ INTENDED: Final = {
     "writing._SENT": "executions USING INTEGER PRIMARY KEY (rowid=?)",
     "writing._DONE": "executions USING INTEGER PRIMARY KEY (rowid=?)",
     "writing._OUTPUTS": "batch_members USING INTEGER PRIMARY KEY (rowid=?)",
+    "writing._CLAIMS": "messages USING INTEGER PRIMARY KEY (rowid=?)",
     "writing._JOB_END": "messages USING INTEGER PRIMARY KEY (rowid=?)",
     "writing._BATCH": "batches USING INTEGER PRIMARY KEY (rowid=?)",
     "writing._PHASE": "phase_executions USING INTEGER PRIMARY KEY (rowid=?)",
@@ -294,6 +297,8 @@ def scans(details: Sequence[str]) -> Iterator[tuple[str, str]]:
     made = {match for detail in details for match in re.findall(r"^(?:CO-ROUTINE|MATERIALIZE) (\S+)", detail)}
     for detail in details:
         name = detail.split()[1] if detail.startswith("SCAN ") else "("
+        if name.isdigit():
+            continue  # The rows of an INSERT, handed in.
         if not name.startswith("(") and name not in made and "VIRTUAL TABLE" not in detail and name != "CONSTANT":
             index = re.search(r"INDEX (\S+)", detail)
             yield name, index[1] if index else ""
