@@ -6,6 +6,7 @@ long; each member is done or refused by itself. A dry run goes the same way insi
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from tminus.store.store import Store
 
 PORTION: Final = 200
+LISTED: Final = 20
 Result = dict[str, object]
 
 
@@ -118,11 +120,33 @@ def _portion(store: Store, events: Sequence[Event], labels: Sequence[str]) -> li
         error = failed.get(id(event))
         if error is None:
             reply = next(replies)
-            results.append({"subject": label, "ok": reply.ok, "code": reply.code, "message": reply.message})
+            said = {"subject": label, "ok": reply.ok, "code": reply.code, "message": reply.message}
+            results.append({**said, "note": reply.note, "held": reply.held})
         else:
             code = error.code if isinstance(error, TminusError) else "E590"
             results.append({"subject": label, "ok": False, "code": code, "message": str(error)})
     return results
+
+
+def _tell(results: Sequence[Result], verb: str, *, dry_run: bool) -> None:
+    """Tell what became of each who was refused, what stops the others, and in a dry run whom they are."""
+    done = [one for one in results if one["ok"]]
+    for one in results:
+        if not one["ok"]:
+            telling.say(f"{one['subject']}: {one['code']} {one['message']}")
+    if len(results) == 1:
+        note = f" {results[0]['note']}" if results[0].get("note") else ""
+        telling.write(f"{results[0]['subject']}: {verb}{note}")
+    else:
+        for one in done[:LISTED] if dry_run else ():
+            telling.write(f"  {one['subject']}  {one.get('note') or ''}".rstrip())
+        if dry_run and len(done) > LISTED:
+            telling.write(f"  and {len(done) - LISTED:,} more: -o json lists them all")
+        refused = len(results) - len(done)
+        telling.write(f"{len(done):,} {verb}" + (f", {refused:,} refused" if refused else ""))
+    held = Counter(str(one["held"]) for one in done if one.get("held"))
+    for sentence, count in held.items():
+        telling.say(sentence if len(results) == 1 else f"{count:,} {sentence}")
 
 
 def report(results: Sequence[Result], shape: Shape, *, did: str, dry_run: bool) -> int:
@@ -133,13 +157,7 @@ def report(results: Sequence[Result], shape: Shape, *, did: str, dry_run: bool) 
         raise TminusError(str(only["code"]), str(only["message"]), place=str(only["subject"]))
     good = len(results) - len(refused)
     if shape in {"table", "wide"}:
-        verb = f"would be {did}" if dry_run else did
-        for one in refused:
-            telling.say(f"{one['subject']}: {one['code']} {one['message']}")
-        if len(results) == 1:
-            telling.write(f"{results[0]['subject']}: {verb}")
-        else:
-            telling.write(f"{good:,} {verb}" + (f", {len(refused):,} refused" if refused else ""))
+        _tell(results, f"would be {did}" if dry_run else did, dry_run=dry_run)
     elif shape in {"json", "yaml"}:
         whole = {"dry_run": dry_run, "done": good, "refused": len(refused), "results": list(results)}
         output.one(whole, shape, name="done")

@@ -52,6 +52,7 @@ def batch_lines(one: Record, at: Instant, *, plain: bool) -> list[Line]:
     words = "  ".join(f"{name} {count:,}" for name, count in counts.items() if count) or "no members"
     t0 = None if one["batch_start_time"] is None else Instant(str(one["batch_start_time"]))
     status = "" if one["status"] == "active" else f"{one['status']}  "
+    status = "being cancelled  " if one["is_cancelling"] else status
     first: Line = [
         (f"{one['id']:>4}  ", "bold"),
         (f"{visible(str(one['runbook_name'])):<20} ", "bold"),
@@ -95,7 +96,8 @@ def _needs(found: Record, at: Instant, again: str) -> list[Line]:
     shown: list[Line] = []
     for one in holds[:MOST]:
         home = f"batch {one['batch_id']}" if one["batch_id"] else str(one["runbook_name"] or "everything")
-        expires = f", expires {distance(Instant(str(one['expires_at'])), at)}" if one["expires_at"] else ""
+        asks = one["expires_at"] and one["state"] == "waiting"
+        expires = f", expires {distance(Instant(str(one['expires_at'])), at)}" if asks else ""
         who = f" {one['member_key']}" if one["member_key"] else ""
         state = f" {one['state']}" if one["state"] != "waiting" else ""
         text = f"  {one['kind']}{state}  {home}{who}: {one['reason']}{expires}"

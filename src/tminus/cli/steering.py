@@ -12,7 +12,7 @@ from tminus.runbook.zones import local_time
 from tminus.store.insights import batches, members
 from tminus.store.store import Store
 
-_MOST: Final = 20
+_MOST: Final = 10
 
 
 def advance(

@@ -24,8 +24,11 @@ def list_gates(*, batch: InBatch = None, closed: Closed = False, shape: Format =
         found = holds.listed(tx, kind="gate", batch_id=batch, closed=closed)
     columns = ("id", "batch_id", "phase_name", "state", "opened_at", "expires_at")
     output.rows([found], shape, columns=columns, nothing="no gate waits")
-    if found:
-        telling.suggest(f"tminus approve {found[0]['id']} --reason TEXT", shape)
+    asking = next((one for one in found if one["state"] == "waiting"), None)
+    shut = next((one for one in found if one["state"] in {"rejected", "expired"}), None)
+    if asking is not None or shut is not None:
+        command = f"approve {asking['id']}" if asking else f"gate reopen {shut['id'] if shut else ''}"
+        telling.suggest(f"tminus {command} --reason TEXT", shape)
     return Exit.DONE
 
 

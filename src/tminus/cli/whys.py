@@ -25,6 +25,7 @@ _WIDEST: Final = 10_000
 _NAMES: Final = 5
 _REASON: Final = ("--reason", "…")
 _LATE: Final = 3
+_COMMANDS: Final = {"leave": "member remove", "edit-data": "member data", "retry-init": "retry --batch"}
 _STOPS: Final = {
     "dispatch": "nothing new is sent in its scope",
     "start": "nothing new starts in its scope; what runs goes on",
@@ -209,7 +210,9 @@ def _waits(found: Record) -> list[tuple[str, str]]:
     waits = _records(found, "waits")
     # The phases of a batch stand above already, each with its own state.
     for wait in waits[:1] if found["kind"] == "batch" else waits:
-        place = {"batch": "", "phase": f"{wait['sequence']}: "}.get(str(wait["kind"]), f"{wait['kind']} steps: ")
+        place = {"batch": "", "member": "", "phase": f"{wait['sequence']}: "}.get(
+            str(wait["kind"]), f"{wait['kind']} steps: "
+        )
         parts.append(("" if parts else "waits", f"{place}{wait['sentence']}"))
     at = _instant(found.get("next_at"))
     return [*parts, ("next", _at(found, at))] if at is not None else parts
@@ -225,13 +228,19 @@ def _drain(found: Record) -> list[tuple[str, str]]:
 def _actions(found: Record) -> list[tuple[str, str]]:
     actions = _records(found, "actions")
     start = f" from {found['retry_from']}" if found.get("retry_from") else ""
-    can = [f"{one['name']}{start if one['name'] == 'retry' else ''}" for one in actions if one["enabled"]]
+    can = [f"{_typed_as(one)}{start if one['name'] == 'retry' else ''}" for one in actions if one["enabled"]]
     parts = [("you can", ", ".join(can) if can else "only wait")]
     refused: dict[str, list[str]] = {}
     for one in actions:
         if not one["enabled"]:
-            refused.setdefault(str(one["reason"]), []).append(str(one["name"]))
+            refused.setdefault(str(one["reason"]), []).append(_typed_as(one))
     return parts + [("not now", f"{', '.join(names)}: {reason}") for reason, names in refused.items()]
+
+
+def _typed_as(action: Record) -> str:
+    """Return what a person types for an action."""
+    name = str(action["name"])
+    return _COMMANDS.get(name, name)
 
 
 def next_command(found: Record) -> list[str] | None:

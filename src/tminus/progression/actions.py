@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from tminus.progression.view import Subject, View
 
 
+NO_SUCH_STEP: Final = "the member has no such step to pass"
 _MOVED: Final = "the member has moved to another batch"
 
 
@@ -61,7 +62,7 @@ def _own(view: View, batch: Batch) -> list[Lane]:
 def refuse_pass(view: View, subject: Subject, row: Execution | None) -> str:
     """Return why a step may not be skipped or marked done now."""
     if row is None:
-        return "the member has no such step to pass"
+        return NO_SUCH_STEP
     if row.status in {"succeeded", "skipped"}:
         return f"the step is {row.status} already"
     if row.status == "dispatched":

@@ -103,12 +103,14 @@ class Audit:
 
 @dataclass(slots=True)
 class Reply:
-    """What a command answers for one subject."""
+    """What a command answers for one subject; `note` says more of what was done, `held` what it waits for now."""
 
     subject: str
     ok: bool
     message: str
     code: str = ""
+    note: str = ""
+    held: str = ""
 
 
 @dataclass(slots=True)

@@ -164,7 +164,7 @@ def test_a_cancel_lists_who_goes_on(terminal: Terminal) -> None:
 def test_data_are_pinned_with_the_retry(terminal: Terminal) -> None:
     terminal.wave(failing=["F-check"])
     words = ("retry", ANNA, "--data", "dept=Research", "--definition", "original", *WHY)
-    assert terminal.well(*words).out == f"{ANNA}: tried again\n"
+    assert terminal.well(*words).out == f"{ANNA}: tried again from prepare/check\n"
     assert terminal.well("member", "get", ANNA, "-o", "json").fields()["pinned"] == {"dept": "Research"}
 
 
@@ -175,4 +175,39 @@ def test_a_phase_that_is_not_there_undoes_nothing(terminal: Terminal) -> None:
     assert (ran.code, ran.out) == (6, "0 rolled back, 3 refused\n")
     assert 'there is no phase "prepair" (there are: prepare, cutover)' in ran.err
     assert terminal.value("SELECT count(*) FROM lanes") == before
-    assert terminal.well("rollback", "--batch", "1", "--dry-run", *WHY).out == "3 would be rolled back\n"
+    listed = f"  {ANNA}\n  {BEN}\n  {CLEO}\n3 would be rolled back\n"
+    assert terminal.well("rollback", "--batch", "1", "--dry-run", *WHY).out == listed
+
+
+def test_a_dry_run_lists_whom_it_is_about_and_where_they_would_start(terminal: Terminal) -> None:
+    terminal.wave(failing=["F-check"])
+    ran = terminal.well("retry", "--where", "error~409 dept=Sales", "--dry-run", *WHY)
+    assert ran.out == f"  {ANNA}  from prepare/check\n  {BEN}  from prepare/check\n2 would be tried again\n"
+    terminal.well("pause", "--batch", "1", "--reason", "tenant down")
+    ran = terminal.well("retry", "--batch", "1", *WHY)
+    assert (ran.out, ran.err) == ("3 tried again\n", "3 held: pause by anna - tenant down\n")
+
+
+def test_a_step_that_is_not_there_is_told_with_those_that_are(terminal: Terminal) -> None:
+    terminal.wave(failing=["F-check"])
+    ran = terminal.run("skip", ANNA, "--step", "chek", *WHY)
+    message = "the member has no such step to pass (there are: prepare/check)"
+    assert (ran.code, ran.err) == (6, f"{ANNA}: E410 {message}\n")
+
+
+def test_a_paused_member_says_so_before_its_phase_is_due(terminal: Terminal) -> None:
+    terminal.batch("--at", "2030-01-01")
+    terminal.well("pause", ANNA, "--reason", "the boss travels")
+    out = terminal.well("why", ANNA).out
+    assert "  waits    held: pause by anna - the boss travels\n" in out
+
+
+def test_a_gate_that_was_rejected_is_offered_for_reopening(terminal: Terminal) -> None:
+    terminal.wave()
+    terminal.well("approve", "1/cutover", *WHY, "--dry-run", "--as", "boss")
+    terminal.well("batch", "reschedule", "1", "--at", datetime.now(UTC).isoformat(timespec="seconds"), *WHY)
+    terminal.work()
+    assert terminal.well("gate", "list").err == "Try:   tminus approve 1 --reason TEXT\n"
+    terminal.well("reject", "1", *WHY)
+    assert terminal.well("gate", "list").err == "Try:   tminus gate reopen 1 --reason TEXT\n"
+    assert "expires" not in terminal.well("status").out

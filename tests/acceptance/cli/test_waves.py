@@ -40,12 +40,15 @@ def test_t0_is_read_in_the_zone_that_it_names(terminal: Terminal) -> None:
 def test_failed_members_are_retried_by_key_by_selection_and_by_batch(terminal: Terminal) -> None:
     terminal.wave(failing=["F-check"])
     assert set(statuses(terminal).values()) == {"failed"}
-    assert terminal.well("retry", ANNA, *WHY).out == f"{ANNA}: tried again\n"
+    assert terminal.well("retry", ANNA, *WHY).out == f"{ANNA}: tried again from prepare/check\n"
     selected = terminal.well("retry", "--where", 'dept="Human Resources" error~409', *WHY, "-o", "json").fields()
     assert selected["results"] == [
-        {"subject": "cleo@contoso.com", "ok": True, "code": "", "message": "done"},
-    ]
-    assert terminal.well("retry", "--batch", "1", *WHY).out == "ben@contoso.com: tried again\n"
+        {
+            "subject": "cleo@contoso.com", "ok": True, "code": "", "message": "done", "note": "from prepare/check",
+            "held": "",
+        },
+    ]  # fmt: skip
+    assert terminal.well("retry", "--batch", "1", *WHY).out == "ben@contoso.com: tried again from prepare/check\n"
     assert set(statuses(terminal).values()) == {"active"}
     assert terminal.value("SELECT count(*) FROM audit WHERE action = 'Retry' AND actor = 'anna'") == 3
 

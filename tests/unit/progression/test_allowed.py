@@ -100,7 +100,8 @@ def tried(world: World, command: ev.Event) -> str:
         done = world.store.round([command])
     assert not done.refused
     (reply,) = done.replies
-    return "" if reply.ok else reply.message
+    # Which steps there are is said to who names one that is not.
+    return "" if reply.ok else reply.message.partition(" (there are")[0]
 
 
 def shown(actions: tuple[Action, ...]) -> dict[str, str]:

@@ -125,7 +125,7 @@ def test_a_step_that_is_polled_is_skipped_or_marked_done_between_polls() -> None
 def test_a_step_of_another_phase_is_named_with_its_phase() -> None:
     text = book(phase("one", step("same"), offset="T-1h"), phase("two", step("same"), offset="T+1d"))
     world = play(text, same=fails())
-    assert skip(world, "two/same") == "the member has no such step to pass"
+    assert skip(world, "two/same") == "the member has no such step to pass (there are: one/same)"
     assert skip(world, "one/same") == "done"
 
 
@@ -140,7 +140,7 @@ def test_a_rolled_back_step_is_marked_done_in_a_lane_that_starts_anew() -> None:
 @pytest.mark.parametrize(
     ("says", "why"),
     [
-        (ok(), "the member has no such step to pass"),
+        (ok(), "the step is succeeded already"),
         (silent(), "its job is out at a worker"),
     ],
 )
@@ -158,7 +158,7 @@ def test_a_poll_that_is_out_is_waited_for() -> None:
 
 def test_a_step_that_is_not_there_cannot_be_passed_nor_one_of_nobody() -> None:
     world = play(ABC, b=fails())
-    assert skip(world, "z") == "the member has no such step to pass"
+    assert skip(world, "z") == "the member has no such step to pass (there are: prepare/b, prepare/c)"
     (reply,) = world.command(ev.PassStep(member_id=9, step="b", done=False, actor="ops", reason="no"))
     assert reply.message == "no such member"
 

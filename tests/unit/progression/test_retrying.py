@@ -351,3 +351,13 @@ def test_values_are_pinned_with_the_retry_and_not_without_it() -> None:
     refused = ev.Retry(member_id=1, values={"dept": "Other"}, actor="ops", reason="again")
     assert not world.command(refused)[0].ok
     assert world.value("SELECT pinned_json FROM batch_members") == '{"dept":"Sales"}'
+
+
+def test_a_retry_says_where_it_starts_and_what_it_waits_for() -> None:
+    text = book(phase("prepare", step("cut", one_way=True), step("after")), phase("care", offset="T+1d"))
+    world = play(text, after=fails())
+    (reply,) = world.command(ev.Retry(member_id=1, from_step="cut", actor="ops", reason="again"))
+    said = "held: one-way step - prepare would run again over a one_way step that succeeded"
+    assert (reply.note, reply.held) == ("from prepare/cut", said)
+    (refused,) = world.command(ev.Retry(member_id=1, actor="ops", reason="again"))
+    assert (refused.ok, refused.note, refused.held) == (False, "", "")

@@ -8,7 +8,15 @@ import orjson
 
 from tminus.progression import course, lanes, step
 from tminus.progression import member as members
-from tminus.progression.actions import refuse_edit, refuse_leave, refuse_pass, refuse_rollback, sent_after, undoing
+from tminus.progression.actions import (
+    NO_SUCH_STEP,
+    refuse_edit,
+    refuse_leave,
+    refuse_pass,
+    refuse_rollback,
+    sent_after,
+    undoing,
+)
 from tminus.progression.closing import cancel_lanes, fail_member
 from tminus.progression.commands.answering import answer
 from tminus.progression.commands.pinning import pin
@@ -31,7 +39,7 @@ def on_pass(view: View, event: PassStep) -> None:
         return
     subject = view.whole(view.subject(member.batch_id, member.id))
     lane, row = _find(view, subject, event.step)
-    why = refuse_pass(view, subject, row)
+    why = refuse_pass(view, subject, row) if row is not None else _no_such_step(view, subject, event.step)
     if why or lane is None or row is None:
         answer(view, event, member.member_key, why, batch_id=member.batch_id)
         return
@@ -54,6 +62,17 @@ def _find(view: View, subject: Subject, name: str) -> tuple[Lane | None, Executi
                 if row.step_name == bare and row.status in wanted:
                     return lane, row
     return None, None
+
+
+def _no_such_step(view: View, subject: Subject, name: str) -> str:
+    """Say why no step of this name can be passed, and which can."""
+    phase, _, bare = name.rpartition("/")
+    rows = [(lane.sequence, row) for lane in subject.lanes if lane.kind == "phase" for row in view.steps_of(lane)]
+    for sequence, row in rows:
+        if row.step_name == bare and phase in {"", sequence}:
+            return f"the step is {row.status} already"
+    left = [f"{sequence}/{row.step_name}" for sequence, row in rows if not refuse_pass(view, subject, row)]
+    return NO_SUCH_STEP + (f" (there are: {', '.join(left)})" if left else "")
 
 
 def _pass(view: View, subject: Subject, lane: Lane, row: Execution, event: PassStep) -> None:

@@ -15,6 +15,7 @@ from tminus.progression.commands.answering import answer
 from tminus.progression.commands.pinning import pin
 from tminus.progression.decision import History
 from tminus.progression.member import catch_up, has_opened
+from tminus.progression.phrases import hold_sentence
 
 if TYPE_CHECKING:
     from tminus.domain.rows import Batch, Execution, Lane, Member, PhaseRow
@@ -33,11 +34,22 @@ def on_retry(view: View, event: Retry) -> None:
         answer(view, event, f"member {event.member_id}", "no such member")
         return
     why = refuse_retry(view, subject) or _unknown_step(view, subject, event.from_step)
+    start = None if why else starts_at(view, subject, event.from_step)
     if not why:
         pin(view, member, event.values)
         reopen(view, subject, event.from_step, original=event.original)
         course.advance(view, subject)
     answer(view, event, member.member_key, why, batch_id=member.batch_id)
+    if start is not None:
+        _tell(view, subject, *start)
+
+
+def _tell(view: View, subject: Subject, lane: Lane, row: Execution) -> None:
+    """Say where the retry starts, and what stands in its way."""
+    reply = view.decision.replies[-1]
+    reply.note = f"from {lane.sequence}/{row.step_name}"
+    hold = holds.blocking(view, subject.batch, lane.member_id, lane.phase_id, starting=True)
+    reply.held = "" if hold is None else hold_sentence(hold)
 
 
 def _unknown_step(view: View, subject: Subject, name: str | None) -> str:
@@ -78,12 +90,12 @@ def reopen(view: View, subject: Subject, from_step: str | None, *, original: boo
             catch_up(view, subject, phase)
 
 
-def starts_at(view: View, subject: Subject) -> tuple[Lane, Execution] | None:
+def starts_at(view: View, subject: Subject, from_step: str | None = None) -> tuple[Lane, Execution] | None:
     """Return the lane and the step at which a retry of the member would start."""
     undone = subject.member is not None and _undone_by_hand(subject, subject.member)
     for lane in sorted(_failed_lanes(subject), key=lanes.place):
         rows = view.steps_of(lane)
-        first = _first_index(rows, None, undone=undone)
+        first = _first_index(rows, from_step, undone=undone)
         found = next((row for row in rows if row.step_index >= first), None)
         if found is not None:
             return lane, found

@@ -13,10 +13,10 @@ from tminus.domain.status import LANE_OPEN, PHASE_OPEN
 from tminus.progression import events as ev
 from tminus.progression.actions import batch_actions, member_actions
 from tminus.progression.commands.holding import ended, involved, refuse_answer
-from tminus.progression.holds import strength
+from tminus.progression.holds import blocking, strength
 from tminus.progression.lanes import current_step
 from tminus.progression.phrases import hold_sentence
-from tminus.progression.reasons import batch_reason, phase_reason, reason
+from tminus.progression.reasons import batch_reason, of_hold, phase_reason, reason
 from tminus.store.insights import batches, causes, failures, holds
 from tminus.store.loading import load
 
@@ -53,6 +53,9 @@ def member(tx: Tx, context: Context, member_id: int) -> Record:
     if not waits and row.status == "active":
         passed = {lane.phase_id for lane in subject.lanes}
         waits = _phases(view, subject, passed)[:1] or [_of_batch(view, subject)]
+        hold = blocking(view, subject.batch, member_id, None, starting=True)
+        if hold is not None:
+            waits = [_wait("member", row.member_key, row.status, of_hold(hold)), *waits]
     return {
         "kind": "member",
         "id": member_id,
