@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tminus.db.connection import Tx
     from tminus.ports.runner import Runner
     from tminus.runbook.model import Runbook, Step
+    from tminus.store.insights.news import Passed
     from tminus.store.insights.records import Record
     from tminus.store.insights.sources import Untaken
     from tminus.store.store import Store
@@ -66,6 +67,8 @@ class Reporter:
             self._made(one)
         for batch, count, few in found.failed:
             self._failed(batch, count, few)
+        for passed in found.passed:
+            self._passed(passed)
         for one in found.holds:
             self._held(one)
         for one in found.ended:
@@ -108,6 +111,13 @@ class Reporter:
             why = _short(one["error_message"] or "")
             message = f"batch {batch}: {one['member_key']} failed, {one['cause']}{f': {why}' if why else ''}"
             self._voice.say(message, "member_failed", at=one["at"], batch_id=batch, member_key=one["member_key"])
+
+    def _passed(self, one: Passed) -> None:
+        whom = one.first if one.count == 1 else f"{one.count:,} members ({one.first} and others)"
+        cause = one.cause if one.to is None else f"moved to batch {one.to}"
+        cause = {"removed": f"{'was' if one.count == 1 else 'were'} removed"}.get(cause, cause)
+        kind = "members_joined" if cause == "joined" else "members_left" if one.to is None else "members_moved"
+        self._voice.say(f"batch {one.batch}: {whom} {cause}", kind, batch_id=one.batch, count=one.count, to=one.to)
 
     def _held(self, one: Record) -> None:
         place = f"batch {one['batch_id']}: " if one["batch_id"] else ""

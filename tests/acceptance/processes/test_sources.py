@@ -109,6 +109,8 @@ def test_a_running_wave_follows_its_file(host: Host, env: dict[str, str]) -> Non
     process.terminate()
     ended = host.end(process)
     assert ended.code == 0, ended.err
+    told = [text[11:] for text in ended.lines if text[11:].startswith("batch 1: ")]
+    assert told == ["batch 1: g joined", "batch 1: c left the source", "batch 1: a moved to batch 2"]
     assert host.count("SELECT count(*) FROM executions WHERE step_name = 'clean'") == 1
     assert sum(entry.step == "prepare" for entry in host.account() if entry.word == "end") == 7
     host.expect_clean()

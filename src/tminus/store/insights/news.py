@@ -1,12 +1,12 @@
 """What has happened that somebody who watches would want to hear: little, however much has happened.
 
-Batches made and ended, members that failed, holds that opened, sources that fail. What comes in floods is counted where
-it lies, and only the first few of it are read. A look reads on from the marks of the one before.
+Batches made and ended, members that failed, came or went, holds that opened, sources that fail. What comes in floods is
+counted where it lies, and only the first few of it are read. A look reads on from the marks of the one before.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from tminus.store.insights import sources
@@ -61,10 +61,29 @@ _OPENED: Final = f"""SELECT {{columns}} FROM holds h LEFT JOIN batch_members m O
 _SOURCES: Final = f"""SELECT name, last_error, coalesce(source_next_at, '') FROM runbooks
   WHERE is_active AND last_error IS NOT NULL ORDER BY name LIMIT {MOST}"""
 _NEWEST: Final = """SELECT (SELECT coalesce(max(id), 0) FROM events), (SELECT coalesce(max(id), 0) FROM batches),
-  (SELECT coalesce(max(id), 0) FROM holds)"""
+  (SELECT coalesce(max(id), 0) FROM holds), (SELECT coalesce(max(id), 0) FROM batch_members)"""
+# Whom a batch was made with is told with the batch, and whoever moved here with the batch that he left.
+_CAME: Final = f"""SELECT batch_id, count(*), min(member_key) FROM batch_members
+  WHERE id > ? AND id <= ? AND batch_id <= ? AND inherits_from IS NULL
+  GROUP BY batch_id ORDER BY batch_id LIMIT {MOST}"""
+_WENT: Final = f"""SELECT v.batch_id, v.cause, h.batch_id, count(*), min(m.member_key) FROM events v
+  JOIN batch_members m ON m.id = v.member_id LEFT JOIN batch_members h ON h.id = m.moved_to
+  WHERE v.id > ? AND v.id <= ? AND v.entity = 'member' AND v.to_status = 'removed'
+  GROUP BY v.batch_id, v.cause, h.batch_id ORDER BY v.batch_id LIMIT {MOST}"""
 _TOTALS: Final = "SELECT status, count(*), sum(members_failed) FROM batches GROUP BY status ORDER BY status"
 _NEXT: Final = """SELECT (SELECT max(id) FROM batches WHERE members_failed > 0),
   (SELECT max(id) FROM holds WHERE is_open), (SELECT count(*) FROM holds WHERE is_open)"""
+
+
+@dataclass(frozen=True, slots=True)
+class Passed:
+    """Members of one batch that came or went for one cause; `first` is the key of one of them."""
+
+    batch: int
+    cause: str
+    count: int
+    first: str
+    to: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +93,7 @@ class Marks:
     event: int = 0
     batch: int = 0
     hold: int = 0
+    member: int = 0
     sources: tuple[tuple[str, str], ...] = ()
     answers: dict[str, str] = field(default_factory=dict[str, str])
     """When each source has answered, as far as that has been looked at."""
@@ -89,6 +109,8 @@ class News:
     ended: list[Record] = field(default_factory=list[Record])
     failed: list[tuple[int, int, list[Record]]] = field(default_factory=list["tuple[int, int, list[Record]]"])
     """By batch how many members failed, and the first few."""
+    passed: list[Passed] = field(default_factory=list[Passed])
+    """Members that joined batches which were there already, that left, and that moved."""
     holds: list[Record] = field(default_factory=list[Record])
     source_errors: list[tuple[str, str, str]] = field(default_factory=list["tuple[str, str, str]"])
     """Runbook, what its source said, and when it is asked again."""
@@ -101,8 +123,8 @@ class News:
 
 def newest(tx: Tx) -> Marks:
     """Return the marks behind everything that has happened."""
-    row = tx.one(_NEWEST) or (0, 0, 0)
-    return Marks(number(row[0]), number(row[1]), number(row[2]))
+    row = tx.one(_NEWEST) or (0, 0, 0, 0)
+    return Marks(number(row[0]), number(row[1]), number(row[2]), number(row[3]))
 
 
 def since(tx: Tx, marks: Marks) -> tuple[News, Marks]:
@@ -117,6 +139,12 @@ def since(tx: Tx, marks: Marks) -> tuple[News, Marks]:
         for batch, count in tx.all(_FAILED, (marks.event, now.event)):
             few = records(tx, _FAILURE, _FAILURES, (marks.event, now.event, batch))
             found.failed.append((number(batch), number(count), few))
+        for batch, cause, to, count, first in tx.all(_WENT, (marks.event, now.event)):
+            target = None if to is None else number(to)
+            found.passed.append(Passed(number(batch), text(cause), number(count), text(first), target))
+    if now.member > marks.member:
+        for batch, count, first in tx.all(_CAME, (marks.member, now.member, marks.batch)):
+            found.passed.append(Passed(number(batch), "joined", number(count), text(first)))
     if now.hold > marks.hold:
         found.holds = records(tx, _HOLD, _OPENED, (marks.hold,))
         found.unread += max(0, now.hold - marks.hold - MOST)
@@ -133,7 +161,7 @@ def since(tx: Tx, marks: Marks) -> tuple[News, Marks]:
                 found.untaken.append(one)
             stand[name] = one
     said_of = tuple((name, said) for name, said, _ in errors)
-    return found, Marks(now.event, now.batch, now.hold, said_of, answers, stand)
+    return found, replace(now, sources=said_of, answers=answers, untaken=stand)
 
 
 def newest_version(tx: Tx) -> int:
