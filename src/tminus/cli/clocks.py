@@ -5,18 +5,18 @@ All pure: the present is handed in. An instant is stored in UTC; a cut-over nigh
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+import re
+from typing import Final
 
-from tminus.domain.instant import between_s, to_datetime
+from tminus.domain.instant import Instant, between_s, from_datetime, to_datetime
 from tminus.runbook.zones import zone_of
-
-if TYPE_CHECKING:
-    from tminus.domain.instant import Instant
 
 _MINUTE: Final = 60
 _HOUR: Final = 3_600
 _DAY: Final = 86_400
 _DAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+_STAMP: Final = re.compile(r"(?:\b(\d{4}-\d\d-\d\d) )?\b((?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d)Z\b")
+_CLOCK: Final = len("22:00")
 _MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 
@@ -42,6 +42,24 @@ def wall(at: Instant, zone: str, now: Instant | None = None) -> str:
     )
     day = f"{_DAYS[moment.weekday()]} {moment.day} {_MONTHS[moment.month - 1]}{year}"
     return f"{day} {moment.hour:02}:{moment.minute:02}"
+
+
+def localized(sentence: str, zone: str, now: Instant) -> str:
+    """Write the times of a sentence, which are UTC, as they are lived in a zone, which is named behind the last one.
+
+    A time without a day is of today; one that is today there needs none either.
+    """
+    found = [] if zone == "UTC" else list(_STAMP.finditer(sentence))
+    today = to_datetime(now).astimezone(zone_of(zone)).date()
+    for number, one in enumerate(reversed(found)):
+        try:
+            moment = to_datetime(Instant(f"{one[1] or now[:10]}T{one[2]}.000Z")).astimezone(zone_of(zone))
+        except ValueError:
+            continue  # No day of any month: somebody else's words.
+        day = "" if moment.date() == today else wall(from_datetime(moment), zone, now)[:-_CLOCK]
+        shown = f"{day}{moment:%H:%M:%S}".removesuffix(":00") + ("" if number else f" {zone}")
+        sentence = sentence[: one.start()] + shown + sentence[one.end() :]
+    return sentence
 
 
 def exact(at: Instant, zone: str) -> str:

@@ -31,6 +31,7 @@ _KEY_LEAST: Final = 12
 _STEP_MOST: Final = 9
 _STEP_LEAST: Final = 5
 _NOTE_LEAST: Final = 16
+_NOTE_WIDE: Final = 24
 _BAR: Final = 8
 _HIGH: Final = 20
 _LOW: Final = 14
@@ -207,7 +208,8 @@ def _line(row: Row, now: Instant, widths: _Widths, look: Look, at: int) -> Text:
     for cell in row.cells[widths.first : widths.first + widths.count]:
         sign, style = _sign(cell, widths.step, plain=look.plain)
         found.append(set_cell_size(sign, widths.step), style=style).append(" ")
-    found.append(set_cell_size(note(row, now), widths.note), style="not bold")
+    said = note(row, now, is_narrow=widths.note < _NOTE_WIDE)
+    found.append(_cut(said, widths.note) if widths.note else "", style="not bold")
     if chosen:
         found.stylize("reverse")
     return found
@@ -222,14 +224,16 @@ def _sign(cell: Cell, width: int, *, plain: bool) -> tuple[str, str]:
     return (word if is_worth_it and cell_len(word) <= width else sign), SHAPES[cell.state][2]
 
 
-def note(row: Row, now: Instant) -> str:
-    """Return what there is to say about a member, the worst first."""
+def note(row: Row, now: Instant, *, is_narrow: bool = False) -> str:
+    """Return what there is to say about a member, the worst first; a narrow one leaves out what its sign says."""
     later = f", next {distance(row.next_at, now)}" if row.next_at is not None else ""
     parts: list[str] = []
     if row.status == "failed":
         parts.append(f"{row.step.rpartition('/')[2]}: {row.error or 'failed'}")
     elif any(cell.state == "throttled" for cell in row.cells):
-        parts.append(f"throttled{later}")
+        parts.append(f"throttled{later.replace(', next in', '') if is_narrow else later}")
+    elif later and is_narrow:
+        parts.append(later.removeprefix(", "))
     elif row.error:
         parts.append(f"{row.error}{later}")
     elif later:

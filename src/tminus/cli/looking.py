@@ -8,10 +8,12 @@ import typer
 
 from tminus.cli import output, signs, telling, whys
 from tminus.cli import overview as screenful
+from tminus.cli.clocks import wall
 from tminus.cli.exits import Exit
 from tminus.cli.options import Db, Format
 from tminus.cli.session import opened
 from tminus.domain.errors import TminusError
+from tminus.domain.instant import Instant
 from tminus.store.insights import members, overview
 from tminus.store.insights.records import Record
 
@@ -26,7 +28,8 @@ def status(*, shape: Format = "table", db: Db = None) -> int:
         output.one(found, shape, name="now")
         return Exit.DONE
     again = whys.same_database(db)
-    telling.write(f"as of {found['now']}")
+    at = str(found["now"])
+    telling.write(f"as of {wall(Instant(at), 'UTC')}:{at[17:19]} UTC")
     coloured = output.colour_wanted(sys.stdout)
     width = shutil.get_terminal_size((80, 24)).columns if sys.stdout.isatty() else 0
     behind = f" {whys.typed(again)}" if again else ""

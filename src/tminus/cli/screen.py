@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 _CALM: Final = 5
 _ENOUGH_LINES: Final = 8
-_KEYS: Final = "/ find  f failed  w why  Enter member  r R retry  p pause  ? help  q quit"
+_KEYS: Final = "/ find  f failed  w why  Enter open  r retry  p pause  ? help  q quit"
 
 
 def live(store: Store, batch: int | None, until: float | None, actor: str) -> int:

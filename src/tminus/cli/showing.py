@@ -61,7 +61,9 @@ def demo(
     _write_files(home, t0)
     quiet = headless or shape not in {"table", "wide"} or not sys.stdout.isatty()
     if not quiet or shape in {"table", "wide"}:
-        telling.write("tminus demo: 12 people move from contoso.example to fabrikam.example. Nothing real is touched.")
+        telling.paragraph(
+            "tminus demo: 12 people move from contoso.example to fabrikam.example. Nothing real is touched."
+        )
     try:
         if quiet:
             rehearsal.run()
@@ -135,14 +137,14 @@ def _end(
     if shape not in {"table", "wide"}:
         output.one(record, shape, name="database")
         return Exit.DONE
-    telling.write(
+    telling.paragraph(
         f"Done in {spent_s:.1f} s ({t_clock(t0, start)} to {t_clock(t0, store.now())} = {hours:.0f} rehearsed hours).  "
         f"{record['succeeded']} moved · {record['failed']} failed · {record['removed']} left (cleaned up) · "
         f"{record['joined_late']} joined late (caught up)"
     )
     for failure in cast("list[Record]", found["failures"]):
         where = f"{failure['sequence']}/{failure['step_name']}"
-        telling.write(f'{story.FAILS} failed at {where}: "{failure["error_message"]}"; rolled back.')
+        telling.paragraph(f'{story.FAILS} failed at {where}: "{failure["error_message"]}"; rolled back.')
     telling.say(f"its database, runbook and functions are in {Path(store.database.path).parent}")
     telling.suggest(f"tminus why {story.FAILS} --db {store.database.path}")
     return Exit.DONE

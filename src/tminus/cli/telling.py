@@ -10,6 +10,7 @@ import contextlib
 import json
 import shutil
 import sys
+import textwrap
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -45,6 +46,12 @@ def wants_json(words: Sequence[str]) -> bool:
 def write(text: str) -> None:
     """Write a result as it is."""
     sys.stdout.write(text if text.endswith("\n") else f"{text}\n")
+
+
+def paragraph(text: str) -> None:
+    """Write a result that is prose: wrapped between words on a terminal, one line anywhere else."""
+    width = shutil.get_terminal_size((80, 24)).columns if sys.stdout.isatty() else sys.maxsize
+    write(textwrap.fill(text, width, break_on_hyphens=False, break_long_words=False))
 
 
 def say(text: str) -> None:

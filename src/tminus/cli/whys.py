@@ -11,7 +11,7 @@ import textwrap
 from typing import TYPE_CHECKING, Final, cast
 
 from tminus.cli import signs
-from tminus.cli.clocks import distance, span, t_clock, wall
+from tminus.cli.clocks import distance, localized, span, t_clock, wall
 from tminus.cli.telling import visible
 from tminus.domain.instant import Instant, between_s
 
@@ -48,7 +48,7 @@ def lines(found: Record, *, width: int = _WIDEST, plain: bool = False) -> list[s
     parts += _waits(found)
     parts += _drain(found)
     parts += _actions(found)
-    shown = [visible(_title(found))]
+    shown = textwrap.wrap(visible(_title(found)), max(width, 30), subsequent_indent="  ", break_on_hyphens=False)
     for label, text in parts:
         shown += _wrapped(label, visible(text), width)
     return shown
@@ -213,7 +213,9 @@ def _waits(found: Record) -> list[tuple[str, str]]:
         place = {"batch": "", "member": "", "phase": f"{wait['sequence']}: "}.get(
             str(wait["kind"]), f"{wait['kind']} steps: "
         )
-        parts.append(("" if parts else "waits", f"{place}{wait['sentence']}"))
+        label = "ended" if wait["code"] == "ended" else "waits"
+        sentence = localized(str(wait["sentence"]), str(found["zone"]), _now(found))
+        parts.append(("" if parts else label, f"{place}{sentence}"))
     at = _instant(found.get("next_at"))
     return [*parts, ("next", _at(found, at))] if at is not None else parts
 

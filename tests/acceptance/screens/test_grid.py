@@ -203,3 +203,16 @@ def test_text_of_others_commands_no_terminal(key: str) -> None:
     lines = drawing.draw(page(world), world.store.now(), drawing.Look(width=80, height=24))
     assert max(line.cell_len for line in lines) <= 80
     assert all(char.isprintable() for line in lines for char in line.plain)
+
+
+def test_what_does_not_fit_is_said_in_fewer_words_and_cut_where_one_sees_it() -> None:
+    world = wave(
+        2, behaviours={"F-proxies": for_some({upn(101)}, throttled()), "F-create": for_some({upn(102)}, taken())}
+    )
+    narrow = text(world, drawing.Look(width=70, height=24))
+    assert all(len(line) <= 70 for line in narrow)
+    assert any(line.rstrip().endswith("throttled 25s") for line in narrow)
+    assert any(line.rstrip().endswith("409 address …") for line in narrow)
+    wide = text(world, drawing.Look(width=100, height=24))
+    assert any(line.rstrip().endswith("throttled, next in 25s") for line in wide)
+    assert any(line.rstrip().endswith("409 address already in use") for line in wide)
