@@ -160,6 +160,18 @@ def test_new_keys_of_a_finished_batch_raise_one_alert(tmp_path: Path) -> None:
     assert scene.holds() == []
 
 
+def test_an_alert_about_a_finished_batch_is_taken_back_when_the_source_gives_another_time(tmp_path: Path) -> None:
+    scene = Scene(tmp_path)
+    scene.told(keys(2))
+    scene.until("2026-01-11 00:00")
+    scene.told(keys(4))
+    assert [kind for kind, _ in scene.holds()] == ["move"]
+    scene.told({**keys(3), "m003": LATER})
+    assert [kind for kind, _ in scene.holds()] == ["move"]
+    scene.told({**keys(2), "m002": LATER, "m003": LATER})
+    assert (scene.holds(), scene.members(2)) == ([], {"m003": "active", "m002": "active"})
+
+
 def test_a_done_key_with_a_new_time_is_not_run_again(tmp_path: Path) -> None:
     scene = Scene(tmp_path)
     scene.told({"ann": NEAR, "bob": LATER})

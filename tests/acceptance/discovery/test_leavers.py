@@ -152,6 +152,16 @@ def test_a_refused_leaver_stays_and_is_not_asked_about_again(tmp_path: Path) -> 
     assert (scene.holds(), removed(scene)) == ([], [])
 
 
+def test_whom_a_human_kept_is_asked_about_again_after_the_source_has_named_him(tmp_path: Path) -> None:
+    scene = Scene(tmp_path)
+    scene.told(keys(4), keys(2), keys(2))
+    assert scene.answer("leavers", "refuse")
+    scene.look(2)
+    assert scene.holds() == []
+    scene.told(keys(4), keys(2), keys(2))
+    assert scene.listed("leavers") == ["m002", "m003"]
+
+
 def test_ignored_leavers_stay_without_a_word(tmp_path: Path) -> None:
     scene = cohort(tmp_path, 10, book(leavers="{policy: ignore}"))
     scene.told(without(10, 3))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, cast
 
 import orjson
 
+from tminus.domain.members import twin
 from tminus.progression import events as ev
 from tminus.progression.member import BATCH_PIN
 from tminus.store.discovery import pending
@@ -21,7 +22,7 @@ from tminus.store.reading import maybe, number, text
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tminus.db.connection import Tx
+    from tminus.db.connection import Tx, Value
     from tminus.domain.instant import Instant
     from tminus.store.discovery.desk import Desk
 
@@ -34,6 +35,12 @@ _ASKED: Final = """SELECT DISTINCT h.batch_id FROM holds h JOIN batches b ON b.i
   WHERE h.is_open AND h.kind = 'move' AND b.runbook_name = ? AND NOT b.is_cancelling
     AND b.status IN ('detected', 'init_dispatched', 'active') ORDER BY 1"""
 _STANDING: Final = "SELECT evidence_json FROM holds WHERE batch_id = ? AND kind = 'move' AND is_open"
+_TOLD: Final = """SELECT h.batch_id, b.source_time, h.evidence_json FROM holds h JOIN batches b ON b.id = h.batch_id
+  WHERE h.is_open AND h.kind = 'move' AND b.runbook_name = ? AND b.source_time IS NOT NULL
+    AND b.status NOT IN ('detected', 'init_dispatched', 'active')"""
+STILL_PUT: Final = """SELECT 1 FROM source_rows
+  WHERE runbook_name = ? AND member_twin IN (SELECT value FROM json_each(?)) AND batch_time = ? AND is_current
+  LIMIT 1"""
 MOVERS: Final = """SELECT m.batch_id, m.id, m.member_key FROM source_rows s
   CROSS JOIN batch_members m ON m.member_key = s.member_key CROSS JOIN batches b ON b.id = m.batch_id
   WHERE s.runbook_name = ?1 AND s.is_pending AND s.missed_count = 0 AND s.batch_time = ?2
@@ -120,10 +127,18 @@ def ask(desk: Desk) -> Iterator[None]:
     """Put the questions that this answer raises, and take back those that it does not raise any more."""
     with desk.database.read() as tx:
         standing = [number(i) for (i,) in tx.all(_ASKED, (desk.name,))]
-    for batch_id in sorted({*standing, *(i for i, wanted in desk.asks.items() if wanted)}):
+        past = [number(i) for i, *told in tx.all(_TOLD, (desk.name,)) if not _still_put(tx, desk.name, *told)]
+    for batch_id in sorted({*standing, *past, *(i for i, wanted in desk.asks.items() if wanted)}):
         with desk.write() as tx:
             desk.apply(tx, [_question(batch_id, desk.asks.get(batch_id, {}))])
         yield
+
+
+def _still_put(tx: Tx, name: str, time: Value, evidence: Value) -> bool:
+    """Tell whether the source still puts one of these keys into a batch that has ended."""
+    listed = cast("dict[str, list[str]]", orjson.loads(text(evidence))).get("members", [])
+    twins = orjson.dumps([twin(key) for key in listed]).decode()
+    return tx.one(STILL_PUT, (name, twins, time)) is not None
 
 
 def _question(batch_id: int, wanted: dict[int, MoveWanted]) -> ev.MoveAsked:

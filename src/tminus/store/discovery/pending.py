@@ -36,6 +36,9 @@ PAST: Final = """SELECT m.member_key, m.id, m.batch_id, m.status, coalesce(m.end
 _DATA: Final = "SELECT id, data_json FROM source_rows WHERE id IN (SELECT value FROM json_each(?))"
 _FRESHEN: Final = """UPDATE batch_members SET has_left = 0, data_json = ?
   WHERE id = ? AND status IN ('active', 'failed') AND (has_left OR data_json <> ?)"""
+# Who was kept although his row was gone is asked about anew when it goes again.
+_NAMED_AGAIN: Final = """UPDATE batch_members SET pinned_json = json_remove(pinned_json, '$._stay')
+  WHERE id IN (SELECT value FROM json_each(?)) AND pinned_json -> '$._stay' IS NOT NULL"""
 _SETTLE: Final = "UPDATE source_rows SET is_pending = 0 WHERE id IN (SELECT value FROM json_each(?))"
 
 
@@ -121,6 +124,7 @@ def refresh(tx: Tx, pairs: Sequence[tuple[int, int]]) -> None:
     if pairs:
         data = data_of(tx, [row_id for _, row_id in pairs])
         tx.many(_FRESHEN, [(data[row_id], member_id, data[row_id]) for member_id, row_id in pairs])
+        tx.run(_NAMED_AGAIN, (orjson.dumps([member_id for member_id, _ in pairs]).decode(),))
 
 
 def settle(tx: Tx, row_ids: Sequence[int]) -> None:
