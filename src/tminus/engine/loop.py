@@ -92,6 +92,7 @@ class Loop:
         self._cursors: Sequence[tuple[str, int, int]] = ()
         self._seen = -1
         self._rounds = 0
+        self._first = 0
         self._ids: Sequence[str] = settings.worker_ids
 
     # -- life ------------------------------------------------------------------------------------------------------
@@ -192,7 +193,8 @@ class Loop:
         self._unrecorded = events
         for at in range(0, max(1, len(events)), MOST):
             faultpoint.hit("before_round")
-            done = self.store.run_round(events[at : at + MOST], self.name, self._room() if claim else [])
+            free = self.runner.free() if claim else 0
+            done = self.store.run_round(events[at : at + MOST], self.name, self._room(free))
             self._unrecorded = events[at + MOST :]
             self._rounds += 1
             faultpoint.hit("after_round")
@@ -201,20 +203,26 @@ class Loop:
                     self._report(event, error)
             if done.claimed:
                 faultpoint.hit("claimed")
-                self.work.take(done.claimed)
+                self.work.take(done.claimed[:free])
                 faultpoint.hit("submitted")
+                self._put_back([(one.execution_id, one.job_id) for one in done.claimed[free:]])
             if done.goes_on:
                 self._tick_at = 0.0
             busy = busy or bool(done.claimed) or bool(done.sent)
         return busy
 
-    def _room(self) -> list[tuple[str, int]]:
-        """Return how many jobs each worker id may claim: what is free, shared out."""
-        if not self._ids:
+    def _room(self, free: int) -> list[tuple[str, int]]:
+        """Return how many jobs each worker id may claim: what is free, shared out.
+
+        Where there are more worker ids than places each may claim one, because nobody knows yet which of them has work;
+        what is too much goes back at once, and another one comes first the next time.
+        """
+        count = len(self._ids)
+        if not count or free <= 0:
             return []
-        free = max(0, self.runner.free())
-        share = max(1, free // len(self._ids)) if free else 0
-        return [(worker_id, min(MOST, share)) for worker_id in self._ids]
+        self._first = (self._first + 1) % count
+        share = max(1, free // count)
+        return [(worker_id, min(MOST, share)) for worker_id in (*self._ids[self._first :], *self._ids[: self._first])]
 
     def _tick(self) -> bool:
         if not self.settings.worker_ids:

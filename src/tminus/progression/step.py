@@ -18,6 +18,7 @@ from tminus.progression.closing import fail_lane
 from tminus.progression.decision import Attempt, Late
 from tminus.progression.events import WorkError
 from tminus.progression.holds import open_hold
+from tminus.runbook.template import Unresolved
 
 if TYPE_CHECKING:
     from tminus.domain.instant import Instant
@@ -260,7 +261,20 @@ def on_poll_due(view: View, event: PollDue) -> None:
     if row.job_id is not None:
         row.poll_due_at = poll_end(row, view)
         view.touch_execution(row)
-    elif row.id not in subject.draining and dispatch.send_poll(view, subject, lane, row) is None:
+    elif row.id not in subject.draining:
+        _ask_again(view, subject, lane, row)
+
+
+def _ask_again(view: View, subject: Subject, lane: Lane, row: Execution) -> None:
+    """Send the next poll; one whose function cannot be named never will be, so that the step fails."""
+    try:
+        unsent = dispatch.send_poll(view, subject, lane, row)
+    except Unresolved as found:
+        error = WorkError(str(found), "UnresolvedTemplate", retryable=False)
+        note_attempt(view, row, last_job(lane, row), "failed", None, error)
+        _fail(view, subject, lane, row, error, "failed")
+        return
+    if unsent is None:
         row.poll_due_at = poll_end(row, view)
 
 

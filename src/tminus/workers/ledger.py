@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 PARAMS_CHARACTERS_MAX = 8 * 1024 * 1024
 FRAME_CHARACTERS_MAX = 1024 * 1024
+PATIENCE_S = 2.0
+"""How long nothing may move before the jobs that wait go back: others may have room, and their time is running."""
 
 
 class Ledger:
@@ -38,6 +40,7 @@ class Ledger:
         self._suspects = Suspects(places)
         self._held: set[str] = set()
         self._reports: list[Report] = []
+        self._moved_s = 0.0
 
     @property
     def has_reports(self) -> bool:
@@ -81,6 +84,7 @@ class Ledger:
         if self._apart:
             children = self._place_apart(children)
         if not self._waiting:
+            self._moved_s = now_s
             return
         rooms = [self._room(child, now_s) for child in children]
         counts = shares([self._taken(child) for child in children], rooms, len(self._waiting))
@@ -95,6 +99,10 @@ class Ledger:
                     self._send(child, rows)
                     rows, size = [], 0
             self._send(child, rows)
+        if any(counts):
+            self._moved_s = now_s
+        elif now_s - self._moved_s > PATIENCE_S:
+            self._turn_out(self._waiting, "there was no room for it")
 
     def _place_apart(self, children: Sequence[Child]) -> list[Child]:
         """Send suspects where they have the room they need; return the children that take others meanwhile.
@@ -138,11 +146,14 @@ class Ledger:
 
     def turn_out(self, reason: str) -> None:
         """Report the jobs that no child holds as returned."""
-        for row in (*self._apart, *self._waiting):
+        self._turn_out(self._apart, reason)
+        self._turn_out(self._waiting, reason)
+
+    def _turn_out(self, rows: deque[JobRow], reason: str) -> None:
+        for row in rows:
             self._held.discard(row[0])
             self._report(Returned(row[0], reason, started=False))
-        self._apart.clear()
-        self._waiting.clear()
+        rows.clear()
 
     def forget(self, job_id: str, children: Sequence[Child]) -> Child | None:
         """Drop a job without a report, and return the child that held it."""

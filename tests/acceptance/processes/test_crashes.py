@@ -53,3 +53,17 @@ def test_a_job_that_is_alone_in_its_process_is_killed_when_its_time_is_over(host
     host.until(lambda: not Path(f"/proc/{pid}").exists(), timeout_s=5)
     assert host.end(process).code == 3
     assert host.rows("SELECT outcome FROM attempts") == [("timeout",)]
+
+
+def test_no_more_is_claimed_than_there_is_room_for_however_many_worker_ids_there_are(host: Host) -> None:
+    """A claimed job's time is running: it must not pass in a queue behind others."""
+    text = book(1, takes=1, more=", timeout: 2s").replace("worker_id: w", "worker_id: w0")
+    phases = "".join(
+        f"  - {{name: p{number}, offset: T-0, overlap: true, steps: [{{name: x{number}, worker_id: w{number}, "
+        f'function: work, params: {{key: "{{{{key}}}}", step: x{number}, takes: 1}}, timeout: 2s}}]}}\n'
+        for number in range(1, 5)
+    )
+    host.wave(text + phases, 1)
+    ended = host.end(host.up("--isolation", "process", "--children", "1"))
+    assert ended.code == 0, ended.err
+    assert host.rows("SELECT DISTINCT outcome, delivery FROM attempts") == [("succeeded", 1)]

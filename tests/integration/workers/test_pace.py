@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING
 
 from tests.integration.workers.driving import answer, call, pool_of, value
-from tminus.ports.runner import Answer
+from tminus.ports.runner import Answer, Returned
 from tminus.testing.runner_suite import gathered
 from tminus.workers.pool import PoolSettings
 
@@ -144,3 +144,24 @@ def length(text: str): return len(text)
         refused = answer(pool, "length", text="x" * 9_000_000)
         assert refused.error is not None
         assert (refused.error.type, refused.error.retryable) == ("ArgumentError", False)
+
+
+def test_jobs_that_find_no_room_go_back_unbegun(tmp_path: Path) -> None:
+    """Their time is running, and another process may have room; those that run are left alone."""
+    with pool_of(tmp_path, FUNCTIONS, PoolSettings(children=1, concurrency=2)) as pool:
+        for _ in range(20):
+            pool.submit([call("sometimes", number, seconds=0) for number in range(100)])
+            gathered(pool, 100)
+        pool.submit([call("sometimes", number, seconds=60) for number in range(6)])
+        begun_s = time.monotonic()
+        back = gathered(pool, 4, 10)
+        assert all(isinstance(report, Returned) and not report.started for report in back.values())
+        assert 1 < time.monotonic() - begun_s < 6
+        assert len(pool.beats()) == 2
+        assert pool.free() == 0
+
+
+def test_jobs_that_come_forward_do_not_go_back(tmp_path: Path) -> None:
+    with pool_of(tmp_path, FUNCTIONS, PoolSettings(children=1, concurrency=1)) as pool:
+        pool.submit([call("sometimes", number, seconds=0.7) for number in range(6)])
+        assert all(isinstance(report, Answer) for report in gathered(pool, 6, 20).values())

@@ -88,6 +88,16 @@ def test_another_function_may_be_asked() -> None:
     assert execution(world, "a", "params") == '{"upn":"ann"}'
 
 
+def test_a_function_to_ask_with_that_has_no_name_fails_the_step_at_once_and_for_good() -> None:
+    keys = {"poll": {**POLL, "function": "look_{{nope}}"}, "retry": RETRY_TWICE, "on_failure": "undo"}
+    world = play(book(phase("prepare", step("a", **keys)), rollbacks={"undo": [step("undo")]}), a=NOT_YET)
+    world.pass_time(301)
+    assert world.steps("ann") == {"a": "rolled_back"}
+    assert outcomes(world) == ["failed"]
+    ((kind, message),) = world.rows("SELECT error_type, error_message FROM attempts WHERE execution_id = 1")
+    assert (kind, "{{nope}}" in str(message)) == ("UnresolvedTemplate", True)
+
+
 def test_the_timeout_counts_from_the_first_answer() -> None:
     world = play(polled(), a=NOT_YET)
     world.pass_time(HOUR - 1)
