@@ -91,6 +91,7 @@ _ALL: Final = (
     Command("member history", "membership", "history", "Print every move of a member, over all of its batches."),
     Command("member accept-leavers", "membership", "accept_leavers", "Let go whom the source does not name any more."),
     Command("member refuse-leavers", "membership", "refuse_leavers", "Keep whom the source does not name any more."),
+    Command("member set-time", "timing", "set_time", "Give members a T-0 of their own, later than their batch's."),
     Command("member data", "membership", "edit", "Pin values over the source's, or release pins."),
     Command("gate list", "waiting", "list_gates", "List the gates that wait or were answered."),
     Command("gate get", "waiting", "get_gate", "Show one gate with its evidence."),

@@ -25,7 +25,12 @@ _WIDEST: Final = 10_000
 _NAMES: Final = 5
 _REASON: Final = ("--reason", "…")
 _LATE: Final = 3
-_COMMANDS: Final = {"leave": "member remove", "edit-data": "member data", "retry-init": "retry --batch"}
+_COMMANDS: Final = {
+    "leave": "member remove",
+    "edit-data": "member data",
+    "set-time": "member set-time",
+    "retry-init": "retry --batch",
+}
 _STOPS: Final = {
     "dispatch": "nothing new is sent in its scope",
     "start": "nothing new starts in its scope; what runs goes on",

@@ -151,6 +151,13 @@ def refuse_edit(subject: Subject) -> str:
     return "the member has ended" if member is not None and member.status in {"done", "removed"} else ""
 
 
+def refuse_set_time(subject: Subject) -> str:
+    """Return why a member may not have a T-0 of its own now."""
+    if subject.batch.batch_start_time is None:
+        return "the batch has no T-0: it is advanced by hand"
+    return refuse_leave(subject)
+
+
 def refuse_cancel(batch: Batch) -> str:
     """Return why a batch may not be cancelled now."""
     return "" if batch.status in BATCH_OPEN else f"the batch is {batch.status}"
@@ -187,6 +194,7 @@ def member_actions(view: View, subject: Subject) -> tuple[Action, ...]:
         Action("rollback", refuse_rollback(view, subject, None)),
         Action("leave", refuse_leave(subject)),
         Action("edit-data", refuse_edit(subject)),
+        Action("set-time", refuse_set_time(subject)),
         Action("pause", refuse_pause(subject.batch, subject)),
     )
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tminus.progression import lanes
+from tminus.domain.instant import Instant
+from tminus.progression import lanes, own_time
 from tminus.progression.holds import open_hold
 from tminus.progression.lanes import current_step, make_ready, place, reason_to_wait
 
@@ -25,6 +26,10 @@ def advance(view: View, subject: Subject) -> None:
     for lane in sorted(subject.lanes, key=lambda ln: (ln.kind == "phase", place(ln))):
         if lane.status == "waiting":
             reason = reason_to_wait(view, subject, lane)
+            if reason is not None and reason.startswith("due:"):
+                own_time.wait(view, lane, Instant(reason.removeprefix("due:")))
+            elif reason is None and own_time.waits(lane):
+                own_time.begin(view, subject.batch, lane)
             if reason is None:
                 start(view, subject, lane)
             elif reason != lane.reason:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from tminus.progression import batch, events, leavers, loss, member, phase, step, version
-from tminus.progression.commands import holding, passing, retrying, steering
+from tminus.progression.commands import holding, passing, retrying, steering, timing
 from tminus.progression.tables import ENGINE, OPERATOR
 
 if TYPE_CHECKING:
@@ -49,6 +49,7 @@ HANDLERS: Final[dict[type, Callable[[View, Any], None]]] = {
     events.PassStep: passing.on_pass,
     events.RollBack: passing.on_roll_back,
     events.EditData: passing.on_edit_data,
+    events.SetTime: timing.on_set_time,
     events.Remove: passing.on_remove,
     events.CancelBatch: steering.on_cancel,
     events.Advance: steering.on_advance,

@@ -284,6 +284,14 @@ class EditData(Command):
 
 
 @dataclass(slots=True, kw_only=True)
+class SetTime(Command):
+    """Give a member a T-0 of its own, later than its batch's; None releases it."""
+
+    member_id: int
+    t0: Instant | None
+
+
+@dataclass(slots=True, kw_only=True)
 class Remove(Command):
     """Take a member out of its batch; `force` lets its removal steps overtake a job that is out."""
 
@@ -344,6 +352,7 @@ Event = (
     | PassStep
     | RollBack
     | EditData
+    | SetTime
     | Remove
     | CancelBatch
     | Advance

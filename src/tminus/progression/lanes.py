@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from tminus.domain.rows import Execution, Lane
 from tminus.domain.status import LANE_OPEN, PRIORITY_BY_KIND
-from tminus.progression import holds
+from tminus.progression import holds, own_time
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -182,12 +182,13 @@ def _phase_reason(view: View, subject: Subject, lane: Lane) -> str | None:
     batch, member = subject.batch, subject.member
     if member is None or member.status != "active":
         return "member"
-    if batch.status != "active":
+    if batch.status != "active" or holds.is_fenced(batch):
         return "init" if batch.status in {"detected", "init_dispatched"} else "batch"
-    if holds.is_fenced(batch):
-        return "batch"
     if not init_succeeded(view, batch, lane.runbook_version):
         return "init"
+    at = own_time.due(view, subject, lane)
+    if at is not None:
+        return f"due:{at}"
     hold = holds.blocking(view, batch, member.id, lane.phase_id, starting=True)
     if hold is not None:
         return f"hold:{hold.id}"

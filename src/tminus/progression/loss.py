@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from tminus.domain.instant import plus
-from tminus.progression import drain, holds, lanes, step
+from tminus.progression import course, drain, holds, lanes, own_time, step
 from tminus.progression.events import WorkError
 
 if TYPE_CHECKING:
@@ -77,9 +77,13 @@ def on_deadline(view: View, event: DeadlinePassed) -> None:
     lane = view.lanes.get(event.lane_id)
     if lane is None or lane.deadline_at is None or lane.status not in {"waiting", "running"}:
         return
-    if lane.deadline_at > view.now or lane.deadline_from is None:
+    if lane.deadline_at > view.now:
         return
     subject = view.whole(view.subject_of(lane))
+    if lane.deadline_from is None:
+        own_time.begin(view, subject.batch, lane)
+        course.advance(view, subject)
+        return
     span_s = _deadline_s(view, subject, lane)
     stretched = holds.moved_end(view, subject.batch, lane.member_id, lane.deadline_from, span_s)
     if stretched > view.now or holds.is_paused(view, subject.batch, lane.member_id):

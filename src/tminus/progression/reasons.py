@@ -10,14 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal, get_args
 
-from tminus.domain.instant import LAST, plus
+from tminus.domain.instant import LAST, Instant, plus
 from tminus.domain.status import BATCH_OPEN, LANE_OPEN, PHASE_OPEN
 from tminus.progression import dispatch, holds, lanes, step
 from tminus.progression.phrases import clock, hold_code, hold_sentence, since, span
 from tminus.runbook.template import Unresolved
 
 if TYPE_CHECKING:
-    from tminus.domain.instant import Instant
     from tminus.domain.rows import Batch, Execution, Hold, Lane, PhaseRow
     from tminus.progression.view import Subject, View
 
@@ -88,10 +87,10 @@ def _waiting(view: View, subject: Subject, lane: Lane) -> Reason:
     kind, _, rest = found.partition(":")
     if kind == "hold":
         return of_hold(view.holds[int(rest)])
-    if kind == "init":
-        return _for_init(view, subject, lane)
-    if kind == "ring":
-        return _for_ring(view, subject, lane)
+    if kind == "due":
+        return Reason("due", f"waits for its own T-0: due at {clock(Instant(rest), view.now)}", Instant(rest))
+    if kind in {"init", "ring"}:
+        return _for_init(view, subject, lane) if kind == "init" else _for_ring(view, subject, lane)
     if kind in {"member", "batch"}:
         status = _status(subject) if kind == "member" else _standing(subject.batch)
         return Reason("member" if kind == "member" else "batch", f"the {kind} is {status}: it will not start")

@@ -33,6 +33,7 @@ _BY_MEMBER: Final = (
     ev.PassStep,
     ev.RollBack,
     ev.EditData,
+    ev.SetTime,
     ev.Remove,
 )
 _BY_LANE: Final = (ev.DeadlinePassed, ev.RetryCleanup)

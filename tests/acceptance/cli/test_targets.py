@@ -211,3 +211,18 @@ def test_a_gate_that_was_rejected_is_offered_for_reopening(terminal: Terminal) -
     terminal.well("reject", "1", *WHY)
     assert terminal.well("gate", "list").err == "Try:   tminus gate reopen 1 --reason TEXT\n"
     assert "expires" not in terminal.well("status").out
+
+
+def test_a_member_is_given_a_t0_of_its_own(terminal: Terminal) -> None:
+    terminal.batch("--at", "2030-01-01 22:00")
+    later = ("--at", "2030-01-03 22:00")
+    ran = terminal.well("member", "set-time", ANNA, *later, *WHY)
+    assert ran.out == f"{ANNA}: given a T-0 of its own, 2030-01-03 22:00\n"
+    pinned = terminal.well("member", "get", ANNA, "-o", "json").fields()["pinned"]
+    assert pinned == {"_t0": "2030-01-03T22:00:00.000Z"}
+    assert terminal.well("member", "set-time", "--where", "dept=Sales", *later, *WHY).out.startswith("2 given")
+    ran = terminal.run("member", "set-time", ANNA, "--at", "2029-01-01", *WHY)
+    assert (ran.code, "before the batch's T-0" in ran.err) == (6, True)
+    assert terminal.run("member", "set-time", ANNA, *WHY).code == 2
+    assert terminal.run("member", "set-time", ANNA, *later, "--release", *WHY).code == 2
+    assert terminal.well("member", "set-time", ANNA, "--release", *WHY).out.endswith("the batch's T-0 again\n")

@@ -79,6 +79,7 @@ def commands(world: World, key: str) -> dict[str, ev.Event]:
         "rollback": ev.RollBack(member_id=member_id, actor=WHO, reason=WHY),
         "leave": ev.Remove(member_id=member_id, actor=WHO, reason=WHY),
         "edit-data": ev.EditData(member_id=member_id, values={"upn": "x"}, actor=WHO, reason=WHY),
+        "set-time": ev.SetTime(member_id=member_id, t0=plus(world.clock.now, 30 * DAY), actor=WHO, reason=WHY),
         "pause": ev.OpenHold(scope="member", batch_id=1, member_id=member_id, actor=WHO, reason=WHY),
     }
 
@@ -181,7 +182,7 @@ def test_every_action_is_seen_allowed_and_refused() -> None:
         seen |= compare(make())
     names = {name for name, _ in seen}
     assert seen == {(name, enabled) for name in names for enabled in (True, False)}
-    assert len(names) == 12
+    assert len(names) == 13
 
 
 @pytest.mark.parametrize("name", ["skip", "mark-done"])

@@ -21,7 +21,9 @@ from tminus.progression.closing import cancel_lanes, fail_member
 from tminus.progression.commands.answering import answer
 from tminus.progression.commands.pinning import pin
 from tminus.progression.commands.retrying import reopen
+from tminus.progression.commands.timing import reconsider
 from tminus.progression.events import Leaving
+from tminus.progression.own_time import OWN_T0
 
 if TYPE_CHECKING:
     from tminus.domain.rows import Execution, Lane
@@ -126,10 +128,15 @@ def on_edit_data(view: View, event: EditData) -> None:
         answer(view, event, f"member {event.member_id}", "no such member")
         return
     why = refuse_edit(view.subject(member.batch_id, member.id))
+    ours = next((name for name, value in event.values.items() if name[:1] == "_" and value is not None), None)
+    if ours is not None and not why:
+        why = f"{ours} begins with an underscore: such names are tminus's own"
     if why:
         answer(view, event, member.member_key, why, batch_id=member.batch_id)
         return
     pin(view, member, event.values)
+    if OWN_T0 in event.values:
+        reconsider(view, view.whole(view.subject(member.batch_id, member.id)))
     answer(view, event, member.member_key, "", batch_id=member.batch_id)
 
 
