@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 NO_SUCH_STEP: Final = "the member has no such step to pass"
 _MOVED: Final = "the member has moved to another batch"
+# Where a rollback on demand keeps the phase that it goes back to, empty for before all of them.
+BACK_TO: Final = "_back_to"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,13 +78,19 @@ def refuse_pass(view: View, subject: Subject, row: Execution | None) -> str:
 
 def sent_after(view: View, subject: Subject, to_phase: str | None) -> list[tuple[Lane, Execution]]:
     """Return what a rollback to this phase (None: of everything) has to undo, oldest first."""
+    later = lanes_after(subject, to_phase)
+    found = [(lane, row) for lane in later for row in view.steps_of(lane) if row.dispatched_at is not None]
+    return sorted(found, key=lambda pair: pair[1].dispatched_at or "")
+
+
+def lanes_after(subject: Subject, to_phase: str | None) -> list[Lane]:
+    """Return the member's phase lanes that go after a phase, all of them without one."""
     ordered = sorted((ln for ln in subject.lanes if ln.kind == "phase"), key=lanes.place)
     if to_phase is not None:
         # A newer version's lane of the same phase belongs to what is kept.
         places = [at for at, lane in enumerate(ordered) if lane.sequence == to_phase]
         ordered = ordered[places[-1] + 1 :] if places else []
-    found = [(lane, row) for lane in ordered for row in view.steps_of(lane) if row.dispatched_at is not None]
-    return sorted(found, key=lambda pair: pair[1].dispatched_at or "")
+    return ordered
 
 
 def undoing(view: View, subject: Subject, sent: list[tuple[Lane, Execution]]) -> tuple[int, list[str]]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from tminus.domain.instant import Instant
 from tminus.progression import lanes, own_time
-from tminus.progression.holds import open_hold
+from tminus.progression.holds import keeping, open_hold
 from tminus.progression.lanes import current_step, make_ready, place, reason_to_wait
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def _unpark(view: View, subject: Subject, lane: Lane) -> None:
     row = current_step(view, lane)
     if row is None or row.status != "pending" or row.ready_at is not None:
         return
-    if lanes.must_drain(subject, lane, row):
+    if lanes.must_drain(subject, lane, row) or keeping(view, subject.batch, lane) is not None:
         return
     make_ready(view, row)
 

@@ -92,8 +92,9 @@ def offer(view: View, subject: Subject, lane: Lane, row: Execution, *, chosen: b
         row.ready_at = None
         view.touch_execution(row)
         return QUEUED, "drain"
-    if not may_dispatch(view, subject, lane):
-        return _queue(view, row, "held")
+    kept = _kept(view, subject, lane, row)
+    if kept is not None:
+        return kept
     if view.rooms.is_full(row.worker_id, row.batch_id, row.priority, chosen=chosen):
         return _queue(view, row, QUEUE_FULL)
     step = step_of(view, lane, row)
@@ -121,6 +122,14 @@ def offer(view: View, subject: Subject, lane: Lane, row: Execution, *, chosen: b
 _EMPTY = Scope(())
 
 
+def _kept(view: View, subject: Subject, lane: Lane, row: Execution) -> tuple[str, str] | None:
+    """Leave a held step on the list, take one that may not even begin off it; None where nothing is in the way."""
+    if not may_dispatch(view, subject, lane):
+        return _queue(view, row, "held")
+    hold = holds.keeping(view, subject.batch, lane) if view.holds else None
+    return None if hold is None else _park(view, lane, row, f"hold:{hold.id}")
+
+
 def _queue(view: View, row: Execution, reason: str) -> tuple[str, str]:
     if row.ready_at is None:
         row.ready_at = view.now
@@ -132,11 +141,16 @@ def _unresolved(view: View, subject: Subject, lane: Lane, row: Execution, error:
     """Wait where an earlier open lane will still produce the name; otherwise it can never go."""
     if producer(view, subject, lane, error.name) is None:
         return UNRESOLVED, str(error)
+    return _park(view, lane, row, f"output:{error.name}")
+
+
+def _park(view: View, lane: Lane, row: Execution, reason: str) -> tuple[str, str]:
+    """Take a step off the dispatcher's list until its subject is looked at again."""
     row.ready_at = None
     view.touch_execution(row)
-    lane.reason = f"output:{error.name}"
+    lane.reason = reason
     view.touch_lane(lane)
-    return QUEUED, lane.reason
+    return QUEUED, reason
 
 
 def producer(view: View, subject: Subject, lane: Lane, name: str) -> Lane | None:
@@ -168,6 +182,7 @@ def send(view: View, subject: Subject, lane: Lane, row: Execution, params_json: 
     if lane.reason is not None:
         lane.reason = None
         view.touch_lane(lane)
+    view.begin_lane(lane)
     member = subject.member
     view.move_execution(row, "dispatched", "dispatch", lane.member_id)
     key = None if member is None else member.member_key

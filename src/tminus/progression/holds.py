@@ -14,7 +14,7 @@ from tminus.domain.rows import Hold
 
 if TYPE_CHECKING:
     from tminus.domain.instant import Instant
-    from tminus.domain.rows import Batch, PhaseRow
+    from tminus.domain.rows import Batch, Lane, PhaseRow
     from tminus.domain.status import HoldKind, HoldScope
     from tminus.progression.view import View
 
@@ -66,6 +66,16 @@ def blocking(view: View, batch: Batch, member_id: int | None, phase_id: int | No
     for hold in view.holds.values():
         power = strength(hold)
         if (power == "dispatch" or (starting and power == "start")) and covers(hold, batch, member_id, phase_id):
+            return hold
+    return None
+
+
+def keeping(view: View, batch: Batch, lane: Lane) -> Hold | None:
+    """Return the hold that keeps a phase lane from beginning; one whose first job has gone out is let finish."""
+    if lane.kind != "phase" or lane.started_at is not None:
+        return None
+    for hold in view.holds.values():
+        if strength(hold) == "start" and covers(hold, batch, lane.member_id, lane.phase_id):
             return hold
     return None
 

@@ -38,6 +38,8 @@ def on_joining(view: View, event: Joining) -> None:
     for phase in view.phases_of(batch):
         if phase.runbook_version == batch.runbook_version and has_opened(view, phase):
             catch_up(view, subject, phase)
+            # Where too many have failed already, the brake has somebody to hold again.
+            view.decision.settled_phases.add(phase.id)
     course.advance(view, subject)
 
 
@@ -147,4 +149,5 @@ def on_moving(view: View, event: Moving) -> None:
             current = phase.runbook_version == target.batch.runbook_version
             if target.batch.status == "active" and current and has_opened(view, phase):
                 catch_up(view, target, phase)
+                view.decision.settled_phases.add(phase.id)
         course.advance(view, target)

@@ -46,6 +46,10 @@ def on_due(view: View, event: PhaseDue) -> None:
     if hold is not None:
         _wait(view, phase, f"hold:{hold.id}")
         return
+    earlier = shut_before(view, batch, phase)
+    if earlier is not None:
+        _wait(view, phase, f"phase:{earlier.phase_name}")
+        return
     if batch.members_active == 0:
         view.move_phase(phase, "skipped", "due", NO_MEMBERS)
         return
@@ -56,6 +60,22 @@ def on_due(view: View, event: PhaseDue) -> None:
     batch.current_phase = phase.phase_name
     view.touch_batch(batch)
     view.decision.openings.append(Opening(phase, batch))
+
+
+def shut_before(view: View, batch: Batch, phase: PhaseRow) -> PhaseRow | None:
+    """Return the phase that goes before this one and has not opened yet: only lanes wait for lanes, and it has none."""
+    if definition(view, batch, phase).overlap:
+        return None
+    return next((one for one in _before(view, batch, phase) if one.status == "pending"), None)
+
+
+def _before(view: View, batch: Batch, phase: PhaseRow) -> list[PhaseRow]:
+    mine = [one for one in view.phases_of(batch) if one.runbook_version == phase.runbook_version]
+    return [one for one in mine if one.due_at is not None and _place(one) < _place(phase)]
+
+
+def _place(phase: PhaseRow) -> tuple[str, int]:
+    return (phase.due_at or "", phase.phase_index)
 
 
 def _wait(view: View, phase: PhaseRow, reason: str) -> None:
@@ -100,7 +120,10 @@ def on_opening(view: View, event: PhaseOpening) -> None:
     phase = view.phases.get(event.phase_id)
     if phase is None or phase.opening_after is None or phase.status != "dispatched":
         return
-    view.decision.openings.append(Opening(phase, view.batches[phase.batch_id]))
+    batch = view.batches[phase.batch_id]
+    if any(one.opening_after is not None for one in _before(view, batch, phase)):
+        return  # A member must have its lane in the earlier phase before it gets one that waits for it.
+    view.decision.openings.append(Opening(phase, batch))
 
 
 def on_settled(view: View, event: PhaseSettled) -> None:

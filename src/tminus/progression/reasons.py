@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, Literal, get_args
 from tminus.domain.instant import LAST, Instant, plus
 from tminus.domain.status import BATCH_OPEN, LANE_OPEN, PHASE_OPEN
 from tminus.progression import dispatch, holds, lanes, step
+from tminus.progression.phase import shut_before
 from tminus.progression.phrases import clock, hold_code, hold_sentence, since, span
 from tminus.runbook.template import Unresolved
 
@@ -140,7 +141,7 @@ def _pending(view: View, subject: Subject, lane: Lane, row: Execution) -> Reason
         return _for_drain(view, subject)
     if row.retry_after is not None and row.retry_after > view.now:
         return _for_retry(view, lane, row, row.retry_after)
-    if not dispatch.may_dispatch(view, subject, lane):
+    if not dispatch.may_dispatch(view, subject, lane) or holds.keeping(view, subject.batch, lane):
         return _not_allowed(view, subject, lane)
     return _for_output(view, subject, lane, row) or _for_room(view, row)
 
@@ -166,7 +167,8 @@ def _held(view: View, subject: Subject, lane: Lane) -> Hold | None:
     """Return the hold that stops dispatches of this lane, if there is one and its kind can be stopped."""
     if lane.kind in lanes.GOES_ON:
         return None
-    return holds.blocking(view, subject.batch, lane.member_id, lane.phase_id, starting=False)
+    stopping = holds.blocking(view, subject.batch, lane.member_id, lane.phase_id, starting=False)
+    return stopping or holds.keeping(view, subject.batch, lane)
 
 
 def _for_output(view: View, subject: Subject, lane: Lane, row: Execution) -> Reason | None:
@@ -271,6 +273,9 @@ def _before_opening(view: View, batch: Batch, phase: PhaseRow) -> Reason:
     wants = view.runbook(batch, phase.runbook_version).phases_by_name[phase.phase_name].gate
     if wants is not None and (gate is None or gate.state != "approved"):
         return Reason("gate", f"waits for the go/no-go before {phase.phase_name}")
+    earlier = shut_before(view, batch, phase)
+    if earlier is not None:
+        return Reason("phase", f"waits for phase {earlier.phase_name}, which has not opened")
     return Reason("start", "opens at the next look", view.now)
 
 

@@ -68,7 +68,7 @@ PHASE: Final[Cell] = {
 LANE: Final[Cell] = {
     "waiting": {"running": _E, "cancelled": _E},
     "running": {"succeeded": _E, "failed": _E, "cancelled": _E},
-    "succeeded": {},
+    "succeeded": {"waiting": _O},
     "failed": {"waiting": _O},
     "cancelled": {"waiting": _O},
 }

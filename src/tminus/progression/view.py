@@ -157,13 +157,18 @@ class View(Ledger):
         self.note(row.batch_id, row.member_id, "lane", row.id, row.status, to, cause)
         self.touch_lane(row)
         was, row.status = row.status, to
-        if to == "running":
-            if row.started_at is None:
-                row.started_at = self.now
-                self._count_start(row)
-        elif (was in LANE_OPEN) != (to in LANE_OPEN):
+        if to in {"succeeded", "failed"}:
+            self.begin_lane(row)
+        if (was in LANE_OPEN) != (to in LANE_OPEN):
             self._count_lane(row, was, to)
         row.closed_at = None if to in LANE_OPEN else self.now
+
+    def begin_lane(self, row: Lane) -> None:
+        """Note that a lane has begun: its first job goes out, or it ends without one."""
+        if row.started_at is None:
+            row.started_at = self.now
+            self.touch_lane(row)
+            self._count_start(row)
 
     def move_phase(self, row: PhaseRow, to: PhaseStatus, cause: str, reason: str | None = None) -> None:
         """Move a phase; the batch's count of open phases follows."""
@@ -207,7 +212,7 @@ class View(Ledger):
         row.closed_by = self.actor or "tminus"
 
     def _count_start(self, lane: Lane) -> None:
-        if lane.phase_id is None or lane.kind != "phase":
+        if lane.phase_id is None or lane.kind != "phase" or lane.is_inherited:
             return
         self.count_phase(lane.phase_id, "lanes_started", 1)
         if lane.ring in {-1, self.phases[lane.phase_id].ring}:

@@ -35,8 +35,8 @@ DEADLINES: Final = """SELECT deadline_at, id FROM lanes WHERE status IN ('waitin
 EXPIRIES: Final = """SELECT expires_at, id, batch_id FROM holds WHERE is_open AND state = 'waiting'
   AND expires_at IS NOT NULL AND expires_at <= ? AND (expires_at, id) > (?, ?) ORDER BY expires_at, id LIMIT ?"""
 WAKING: Final = "SELECT id, wake_after FROM batches WHERE wake_after IS NOT NULL ORDER BY id"
-WAITING_LANES: Final = """SELECT id, member_id FROM lanes WHERE batch_id = ? AND status = 'waiting' AND id > ?
-  ORDER BY id LIMIT ?"""
+WAITING_LANES: Final = """SELECT id, member_id FROM lanes WHERE batch_id = ?
+  AND (status = 'waiting' OR (status = 'running' AND reason IS NOT NULL)) AND id > ? ORDER BY id LIMIT ?"""
 WAKE_ON: Final = "UPDATE batches SET wake_after = ? WHERE id = ? AND wake_after = ?"
 ENDING: Final = "SELECT id, ending_after FROM batches WHERE ending_after IS NOT NULL ORDER BY id"
 ENDING_MEMBERS: Final = "SELECT id FROM batch_members WHERE batch_id = ? AND id > ? ORDER BY id LIMIT ?"

@@ -30,6 +30,7 @@ from tests.unit.progression.stage import (
     reschedule,
     retry,
     retry_init,
+    roll_back,
     step,
 )
 from tminus.progression.tables import ENGINE, JOINER, TABLES
@@ -247,6 +248,16 @@ def _throttled() -> World:
 def _rolled_back_and_retried() -> World:
     text = book(phase("prepare", step("prepare", on_failure="undo")), rollbacks=UNDO)
     world = play(text, prepare=fails())
+    retry(world)
+    return world
+
+
+@cell("lane", "succeeded", "waiting")
+def _rolled_back_by_hand_over_a_phase_that_had_succeeded() -> World:
+    text = book(phase("prepare", step("prepare", on_failure="undo")), LATER, rollbacks=UNDO)
+    world = play(text)
+    roll_back(world)
+    world.run()
     retry(world)
     return world
 

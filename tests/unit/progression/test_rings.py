@@ -152,7 +152,6 @@ def test_running_lanes_finish_under_a_brake() -> None:
     assert world.steps("cid") == {"prepare": "succeeded", "check": "succeeded"}
 
 
-@pytest.mark.xfail(reason="All lanes of a phase without rings start at its opening, long before their first dispatch.")
 def test_a_brake_holds_members_whose_first_job_has_not_gone_out() -> None:
     world = World(window=2, behaviours={"prepare": fails()})
     world.publish(book(phase("prepare", brake="10%")))
@@ -162,6 +161,35 @@ def test_a_brake_holds_members_whose_first_job_has_not_gone_out() -> None:
     world.run()
     assert len(world.calls) < len(TEN)
     assert open_holds(world) == ["brake"]
+    kept = len(TEN) - len(world.calls)
+    assert world.rows("SELECT count(*) FROM lanes WHERE status = 'running' AND reason LIKE 'hold:%'") == [(kept,)]
+    assert answer(world, "lift", "brake") == "done"
+    world.run()
+    assert len(world.calls) > len(TEN) - kept
+
+
+def test_a_brake_counts_those_who_have_begun_and_not_those_who_wait() -> None:
+    world = World(window=2, behaviours={"prepare": in_turn(ok(), ok(), fails(), ok())})
+    world.publish(book(phase("prepare", brake="20%")))
+    world.batch("wave", TEN)
+    for _ in range(3):
+        world.step(most=1)
+    assert open_holds(world) == ["brake"]
+    (evidence,) = world.rows("SELECT evidence_json FROM holds")[0]
+    assert '"failed":1' in str(evidence)
+    assert '"started":4' in str(evidence)
+
+
+def test_a_joiner_of_a_phase_in_which_too_many_have_failed_is_held_by_its_brake() -> None:
+    world = play(book(phase("prepare", step("prepare"), brake="10%"), phase("care", offset="T+1d")), prepare=fails())
+    assert open_holds(world) == []
+    join(world, "bob")
+    world.run()
+    assert len(world.calls) == 1
+    assert open_holds(world) == ["brake"]
+    answer(world, "lift", "brake")
+    world.run()
+    assert len(world.calls) == 2
 
 
 def test_a_member_that_is_retried_does_not_count_as_failed_any_more() -> None:

@@ -70,6 +70,7 @@ BEYOND: Final = {
     ("lane", "waiting", "cancelled"): "a member fails or leaves before the lane's turn",
     ("lane", "failed", "waiting"): "an operator's retry reopens it",
     ("lane", "cancelled", "waiting"): "an operator's retry reopens it",
+    ("lane", "succeeded", "waiting"): "an operator has rolled it back and retries it",
     ("hold", "waiting", "approved"): "a gate is approved, leavers are accepted",
     ("hold", "waiting", "rejected"): "a gate is rejected",
     ("hold", "waiting", "expired"): "nobody answered a gate",
@@ -84,6 +85,7 @@ ONLY_OPERATORS: Final = {
     ("execution", "pending", "succeeded"),
     ("lane", "failed", "waiting"),
     ("lane", "cancelled", "waiting"),
+    ("lane", "succeeded", "waiting"),
     ("hold", "rejected", "waiting"),
     ("hold", "expired", "waiting"),
 }

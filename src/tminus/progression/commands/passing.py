@@ -9,6 +9,7 @@ import orjson
 from tminus.progression import course, lanes, step
 from tminus.progression import member as members
 from tminus.progression.actions import (
+    BACK_TO,
     NO_SUCH_STEP,
     refuse_edit,
     refuse_leave,
@@ -112,7 +113,16 @@ def on_roll_back(view: View, event: RollBack) -> None:
         version, names = undoing(view, subject, sent_after(view, subject, event.to_phase))
         rollbacks = view.runbook(subject.batch, version).rollbacks
         steps = [one for name in names for one in rollbacks[name]]
-        lanes.open_lane(view, subject, "rollback", "\n".join(names), version, steps, lane_round=member.failures + 1)
+        lanes.open_lane(
+            view,
+            subject,
+            "rollback",
+            "\n".join(names),
+            version,
+            steps,
+            lane_round=member.failures + 1,
+            context_json=orjson.dumps({BACK_TO: event.to_phase or ""}).decode(),
+        )
         if member.status == "active":
             fail_member(view, subject, version, "rolled back by operator")
         else:

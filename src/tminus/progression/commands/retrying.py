@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import orjson
+
 from tminus.domain.instant import plus
 from tminus.progression import course, holds, lanes
-from tminus.progression.actions import failed_init, refuse_retry, refuse_retry_init
+from tminus.progression.actions import BACK_TO, failed_init, lanes_after, refuse_retry, refuse_retry_init
 from tminus.progression.commands.answering import answer
 from tminus.progression.commands.pinning import pin
 from tminus.progression.decision import History
@@ -18,7 +20,7 @@ from tminus.progression.member import catch_up, has_opened
 from tminus.progression.phrases import hold_sentence
 
 if TYPE_CHECKING:
-    from tminus.domain.rows import Batch, Execution, Lane, Member, PhaseRow
+    from tminus.domain.rows import Batch, Execution, Lane, PhaseRow
     from tminus.progression.events import Retry, RetryCleanup, RetryInit
     from tminus.progression.view import Subject, View
     from tminus.runbook.model import Step
@@ -55,7 +57,7 @@ def _tell(view: View, subject: Subject, lane: Lane, row: Execution) -> None:
 def _unknown_step(view: View, subject: Subject, name: str | None) -> str:
     if name is None:
         return ""
-    rows = [(view.steps_of(ln), r) for ln in _failed_lanes(subject) for r in view.steps_of(ln)]
+    rows = [(view.steps_of(ln), r) for ln in _lanes_to_retry(subject) for r in view.steps_of(ln)]
     for steps, row in rows:
         if row.step_name == name:
             failed = next((r for r in steps if r.status in _ENDED), row)
@@ -65,8 +67,14 @@ def _unknown_step(view: View, subject: Subject, name: str | None) -> str:
     return f'no step "{name}" in the lanes to retry (there are: {names or "none"})'
 
 
-def _failed_lanes(subject: Subject) -> list[Lane]:
-    return [ln for ln in subject.lanes if ln.kind == "phase" and ln.status in {"failed", "cancelled"}]
+def _lanes_to_retry(subject: Subject) -> list[Lane]:
+    """Return the phase lanes that run again: what failed or was cancelled, and what had succeeded and was undone."""
+    undone = _undone_by_hand(subject)
+    return [
+        lane
+        for lane in sorted(subject.lanes, key=lanes.place)
+        if lane.kind == "phase" and (lane.status in {"failed", "cancelled"} or lane.id in undone)
+    ]
 
 
 def reopen(view: View, subject: Subject, from_step: str | None, *, original: bool) -> None:
@@ -78,11 +86,15 @@ def reopen(view: View, subject: Subject, from_step: str | None, *, original: boo
         batch.round += 1
         batch.outcome = None
         view.move_batch(batch, "active", "retry")
-    undone = _undone_by_hand(subject, member)
+    undone = _undone_by_hand(subject)
+    again = _lanes_to_retry(subject)
+    for lane in _rollbacks_on_demand(subject):
+        lane.context_json = None  # What is retried now is not undone any more, and must not be run again later.
+        view.touch_lane(lane)
     member.failed_at = None
     view.move_member(member, "active", "retry")
-    for lane in _failed_lanes(subject):
-        _reopen_lane(view, subject, lane, from_step, original=original, undone=undone)
+    for lane in again:
+        _reopen_lane(view, subject, lane, from_step, original=original, undone=lane.id in undone)
     held = {lane.sequence for lane in subject.lanes if lane.kind == "phase"}
     for phase in view.phases_of(batch):
         current = phase.runbook_version == batch.runbook_version and has_opened(view, phase)
@@ -92,25 +104,28 @@ def reopen(view: View, subject: Subject, from_step: str | None, *, original: boo
 
 def starts_at(view: View, subject: Subject, from_step: str | None = None) -> tuple[Lane, Execution] | None:
     """Return the lane and the step at which a retry of the member would start."""
-    undone = subject.member is not None and _undone_by_hand(subject, subject.member)
-    for lane in sorted(_failed_lanes(subject), key=lanes.place):
+    undone = _undone_by_hand(subject)
+    for lane in _lanes_to_retry(subject):
         rows = view.steps_of(lane)
-        first = _first_index(rows, from_step, undone=undone)
+        first = _first_index(rows, from_step, undone=lane.id in undone)
         found = next((row for row in rows if row.step_index >= first), None)
         if found is not None:
             return lane, found
     return None
 
 
-def _undone_by_hand(subject: Subject, member: Member) -> bool:
-    """Tell whether an operator has rolled the member back since it failed: what had succeeded is gone, too."""
-    return any(
-        lane.kind == "rollback"
-        and lane.cause_execution_id is None
-        and lane.status == "succeeded"
-        and (lane.closed_at or "") >= (member.failed_at or "")
-        for lane in subject.lanes
-    )
+def _undone_by_hand(subject: Subject) -> set[int]:
+    """Return the lanes whose work an operator has rolled back since the last retry: also what had succeeded."""
+    found: set[int] = set()
+    for lane in _rollbacks_on_demand(subject):
+        if lane.status == "succeeded":
+            back_to = orjson.loads(lane.context_json or "{}")[BACK_TO] or None
+            found |= {one.id for one in lanes_after(subject, back_to) if not one.is_inherited}
+    return found
+
+
+def _rollbacks_on_demand(subject: Subject) -> list[Lane]:
+    return [ln for ln in subject.lanes if ln.kind == "rollback" and ln.cause_execution_id is None and ln.context_json]
 
 
 def _reopen_lane(

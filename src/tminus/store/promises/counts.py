@@ -72,7 +72,7 @@ class Tally:
             phase = page.phases[lane.phase_id]
             self.lanes[phase.id, "open" if is_open else lane.status] += 1
             in_ring = lane.ring in {-1, phase.ring}
-            if lane.id in passage.started:
+            if lane.started_at is not None and not lane.is_inherited:
                 self.started[phase.id] += 1
                 self.ring_started[phase.id] += in_ring
             if lane.status == "failed":

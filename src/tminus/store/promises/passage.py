@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tminus.domain.instant import Instant
-    from tminus.domain.rows import Hold
+    from tminus.domain.rows import Hold, PhaseRow
     from tminus.store.promises.definitions import Definitions
     from tminus.store.promises.findings import Findings
     from tminus.store.promises.rows import EventSeen, ExecutionSeen, LaneSeen
@@ -28,11 +28,13 @@ if TYPE_CHECKING:
 _FAILED: Final = frozenset({"failed", "poll_timeout"})
 _ENDED: Final = frozenset({"succeeded", "skipped", "failed", "poll_timeout", "cancelled", "rolled_back"})
 STOPS: Final = frozenset({"pause", "old_t0", "rerun_init"})
+STOPS_BEGINNING: Final = frozenset({"brake", "freeze", "one_way", "over_cost"})
 _INIT_OPEN: Final = frozenset({"detected", "init_dispatched", "active"})
 
 
-def in_the_way(page: Slice, timeline: Timeline, lane: LaneSeen) -> Iterator[Hold]:
-    """Yield the holds that stopped a lane's dispatches at this point of the history."""
+def in_the_way(page: Slice, timeline: Timeline, lane: LaneSeen, *, has_begun: bool) -> Iterator[Hold]:
+    """Yield the holds that stopped a lane's dispatches at this point of the history; more stop its first one."""
+    kinds = STOPS if has_begun or lane.kind != "phase" else STOPS | STOPS_BEGINNING
     for hold in page.holds:
         state = timeline.holds.get(hold.id)
         if hold.kind == "gate":
@@ -40,10 +42,23 @@ def in_the_way(page: Slice, timeline: Timeline, lane: LaneSeen) -> Iterator[Hold
             stops = state in {"rejected", "expired"} and hold.batch_id == page.batch.id
         else:
             stops = (
-                state == "waiting" and hold.kind in STOPS and covers(hold, page.batch, lane.member_id, lane.phase_id)
+                state == "waiting" and hold.kind in kinds and covers(hold, page.batch, lane.member_id, lane.phase_id)
             )
         if stops:
             yield hold
+
+
+def overtaken(page: Slice, timeline: Timeline, definitions: Definitions, phase: PhaseRow) -> Iterator[PhaseRow]:
+    """Yield the phases that go before this one and had not opened at this point of the history."""
+    runbook = definitions.runbook(page.batch.runbook_name, phase.runbook_version)
+    spec = None if runbook is None else runbook.phases_by_name.get(phase.phase_name)
+    if spec is None or spec.overlap:
+        return
+    for other in page.phases.values():
+        same = other.runbook_version == phase.runbook_version and other.due_at is not None
+        is_before = (-other.offset_minutes, other.phase_index) < (-phase.offset_minutes, phase.phase_index)
+        if same and is_before and timeline.phases.get(other.id, "pending") == "pending":
+            yield other
 
 
 class Passage:
@@ -102,9 +117,7 @@ class Passage:
         for event in self._page.events:
             entity, row_id = event.entity, event.entity_id
             known = maps[entity]
-            before = known.get(row_id)
-            if before is None and entity == "member":
-                before = first.get(row_id)
+            before = known.get(row_id, first.get(row_id) if entity == "member" else None)
             judge(self._findings, event, before)
             listener = listeners.get(entity)
             if listener is not None:
@@ -184,9 +197,12 @@ class Passage:
             self._findings.add("P08", f"execution {row.id} was sent while lane {lane.id} was not running")
         self._steps_before(event, lane, row)
         self._wait_kept(event, lane, row)
-        if self._page.holds and lane.kind in {"init", "phase"}:
-            for hold in in_the_way(self._page, self.timeline, lane):
+        if lane.kind in {"init", "phase"}:
+            for hold in in_the_way(self._page, self.timeline, lane, has_begun=lane.id in self.started):
                 self._findings.add("P08", f"execution {row.id} was sent while {hold.kind} hold {hold.id} was open")
+        self.started.add(lane.id)
+        if lane.started_at is None:
+            self._findings.add("P03", f"execution {row.id} was sent, and its lane {lane.id} has not begun")
         if lane.kind == "phase":
             self._phase_dispatch(lane, row)
         elif lane.kind == "init":
@@ -249,8 +265,9 @@ class Passage:
 
     def _lane(self, event: EventSeen) -> None:
         if event.to_status != "running":
+            if event.from_status is not None:
+                self.started.add(event.entity_id)
             return
-        self.started.add(event.entity_id)
         if event.cause == "deadline":
             self.by_deadline.add(event.entity_id)
             return
@@ -276,6 +293,8 @@ class Passage:
             return
         if phase.due_at is None or event.at < phase.due_at:
             self._findings.add("P22", f"phase {phase.id} opened at {event.at}, it was due at {phase.due_at}")
+        for other in overtaken(self._page, self.timeline, self._definitions, phase):
+            self._findings.add("P04", f"phase {phase.id} opened before phase {other.id}, which goes first, had")
 
     def _member(self, event: EventSeen) -> None:
         """Check that the source's silence alone took nobody out from whom there is no way back (P15)."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from tminus.domain.status import EXECUTION_OPEN, LANE_OPEN
-from tminus.progression import holds
+from tminus.store.promises.standing import blocked
 
 if TYPE_CHECKING:
     from tminus.domain.rows import Batch, PhaseRow
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from tminus.store.promises.slices import Slice
 
 _BEGUN: Final = frozenset({"detected", "init_dispatched"})
-_DEAF: Final = frozenset({"rollback", "removal", "member_failed", "finish"})
 
 
 def check_rest(findings: Findings, page: Slice) -> None:
@@ -38,23 +37,10 @@ def check_rest(findings: Findings, page: Slice) -> None:
     _batch(findings, page)
 
 
-def _blocked(page: Slice, lane: LaneSeen, *, starting: bool) -> bool:
-    """Tell whether an open hold stops this lane."""
-    if lane.kind in _DEAF:
-        return False
-    for hold in page.holds:
-        power = holds.strength(hold)
-        if power == "dispatch" or (starting and power == "start"):
-            phase_id = lane.phase_id if lane.kind == "phase" else None
-            if holds.covers(hold, page.batch, lane.member_id, phase_id):
-                return True
-    return False
-
-
 def _may_stand(page: Slice, job: JobSeen) -> bool:
     """Tell whether a job may stay where it is: unclaimed, because a hold keeps workers from it."""
     lane = page.lanes[page.executions[job.id].lane_id]
-    return job.claimed_at is None and _blocked(page, lane, starting=False)
+    return job.claimed_at is None and blocked(page, lane, starting=False)
 
 
 def _running(findings: Findings, page: Slice, lane: LaneSeen) -> None:
@@ -62,7 +48,7 @@ def _running(findings: Findings, page: Slice, lane: LaneSeen) -> None:
         if row.status not in EXECUTION_OPEN:
             continue
         if row.status == "pending":
-            if not _blocked(page, lane, starting=False):
+            if not blocked(page, lane, starting=lane.started_at is None):
                 findings.add("P06", f"execution {row.id} is still pending, and nothing holds it")
         elif row.id not in page.jobs:
             findings.add("P06", f"execution {row.id} is still {row.status}")
@@ -74,7 +60,7 @@ def _why_waiting(page: Slice, lane: LaneSeen) -> str:
     reason = lane.reason
     if reason is None:
         return "and says not for what"
-    if _blocked(page, lane, starting=True):
+    if blocked(page, lane, starting=True):
         return ""
     word = reason.partition(":")[0]
     mates = page.of_member.get(lane.member_id, []) if lane.member_id is not None else list(page.lanes.values())

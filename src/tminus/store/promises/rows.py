@@ -46,6 +46,7 @@ class LaneSeen(NamedTuple):
     is_inherited: int
     is_forced: int
     reason: str | None
+    started_at: Instant | None
 
 
 class ExecutionSeen(NamedTuple):

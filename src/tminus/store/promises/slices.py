@@ -72,13 +72,13 @@ class Slice:
     events: list[EventSeen] = field(default_factory=list[EventSeen])
     of_member: dict[int, list[LaneSeen]] = field(default_factory=dict[int, "list[LaneSeen]"])
 
-    def drains(self, lane: LaneSeen) -> bool:
-        """Tell whether a job of the lane's subject, or of the one it inherits from, still drains."""
+    def drains(self, lane: LaneSeen) -> list[JobSeen]:
+        """Return the jobs of the lane's subject, or of the one it inherits from, that still drain."""
         if lane.member_id is None:
-            return any(job.batch_id == lane.batch_id for job in self.draining.get(0, ()))
+            return [job for job in self.draining.get(0, ()) if job.batch_id == lane.batch_id]
         member = self.members.get(lane.member_id)
         origin = None if member is None else member.inherits_from
-        return lane.member_id in self.draining or (origin is not None and origin in self.draining)
+        return [*self.draining.get(lane.member_id, ()), *(self.draining.get(origin, ()) if origin is not None else ())]
 
 
 def fetch(tx: Tx, row: type[S], source: Source, where: str = "", params: Sequence[Value] = ()) -> list[S]:

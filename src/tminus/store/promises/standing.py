@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Final
 from tminus.domain.ids import job_id
 from tminus.domain.instant import plus
 from tminus.domain.status import EXECUTION_OPEN, EXECUTION_OUT, EXECUTION_PASSED
+from tminus.progression import holds
 from tminus.progression.lanes import GOES_ON
 from tminus.progression.loss import MOST_DELIVERIES
 
 if TYPE_CHECKING:
+    from tminus.domain.instant import Instant
     from tminus.store.promises.findings import Findings
     from tminus.store.promises.rows import ExecutionSeen, JobSeen, LaneSeen
     from tminus.store.promises.slices import Slice
@@ -56,12 +58,32 @@ def _lane(findings: Findings, page: Slice, lane: LaneSeen, rows: list[ExecutionS
         findings.add("P10", f"lane {lane.id} failed without a step that did")
 
 
+def blocked(page: Slice, lane: LaneSeen, *, starting: bool) -> bool:
+    """Tell whether an open hold stops this lane."""
+    if lane.kind in GOES_ON:
+        return False
+    for hold in page.holds:
+        power = holds.strength(hold)
+        if power == "dispatch" or (starting and power == "start"):
+            phase_id = lane.phase_id if lane.kind == "phase" else None
+            if holds.covers(hold, page.batch, lane.member_id, phase_id):
+                return True
+    return False
+
+
+def _is_kept(page: Slice, lane: LaneSeen) -> bool:
+    """Tell whether a lane was kept from beginning by a hold that is open, or lifted and about to be followed."""
+    if lane.started_at is not None or not (lane.reason or "").startswith("hold:"):
+        return False
+    return page.batch.wake_after is not None or blocked(page, lane, starting=True)
+
+
 def _running(findings: Findings, page: Slice, lane: LaneSeen, rows: list[ExecutionSeen]) -> None:
     current = next((row for row in rows if row.status in EXECUTION_OPEN), None)
     if current is None:
         findings.add("P06", f"lane {lane.id} runs, but has no step to run")
     elif current.status == "pending" and current.ready_at is None:
-        waits = (lane.reason or "").startswith("output:") or page.drains(lane)
+        waits = (lane.reason or "").startswith("output:") or bool(page.drains(lane)) or _is_kept(page, lane)
         if not waits:
             findings.add("P06", f"execution {current.id} is due, but nobody will find it")
 
@@ -142,14 +164,23 @@ def _claim(findings: Findings, job: JobSeen, row: ExecutionSeen) -> None:
 
 
 def _alone(findings: Findings, page: Slice, lane: LaneSeen, job: JobSeen) -> None:
-    """Check that what cleans up waits until no job of its subject drains, unless an operator forced it."""
-    if not lane.is_forced and page.drains(lane):
+    """Check that what cleans up waits until no job of its subject drains, unless an operator forced it.
+
+    What was sent before the other job was given up goes on.
+    """
+    if not lane.is_forced and any(job.created_at >= _given_up_at(page, other) for other in page.drains(lane)):
         findings.add("P05", f"{lane.kind} job {job.message_id} is out while another job of its subject drains")
 
 
+def _given_up_at(page: Slice, job: JobSeen) -> Instant:
+    attempts = page.attempts.get(job.id, ())
+    return next((one.ended_at for one in attempts if one.job_id == job.message_id), job.created_at)
+
+
 def _not_voided(findings: Findings, page: Slice, lane: LaneSeen, job: JobSeen) -> None:
+    """Check that nothing stays sent for what has ended; a job that came back during the end goes with its member."""
     member = page.members.get(lane.member_id or 0)
-    if job.claimed_at is None and page.batch.status in _BATCH_ENDED:
+    if job.claimed_at is None and page.batch.status in _BATCH_ENDED and page.batch.ending_after is None:
         findings.add("P08", f"job {job.message_id} waits for a worker though batch {lane.batch_id} has ended")
     elif lane.status != "running" and not _voided(page, lane):
         findings.add("P08", f"job {job.message_id} is out though lane {lane.id} is {lane.status}")

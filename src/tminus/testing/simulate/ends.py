@@ -70,7 +70,8 @@ _ROWS: Final = (
       WHERE l.kind = 'phase' AND NOT l.is_inherited"""),
     ("P10", "batch {} has ended before its finish steps", """SELECT l.batch_id FROM lanes l
       JOIN batches b ON b.id = l.batch_id WHERE l.kind = 'finish' AND l.status IN ('waiting', 'running')
-        AND b.status = 'completed'"""),
+        AND b.status = 'completed'
+        AND NOT EXISTS (SELECT 1 FROM executions e WHERE e.lane_id = l.id AND e.round > 0)"""),
 )  # fmt: skip
 
 

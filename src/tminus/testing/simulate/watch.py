@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from tminus.domain.instant import Instant, plus
+from tminus.domain.status import BATCH_OPEN
 from tminus.progression import holds
 from tminus.store.promises import Violation
 from tminus.testing.simulate import sight
@@ -66,7 +67,8 @@ class Watch:
         self._claimed_in_order(after)
         self._sent_in_order(after, moves, rows, now)
         self._none_taken_away(after)
-        self._window_kept(after, standing, rows)
+        self._voided_at_once(after, rows)
+        self._window_kept(after, rows)
         self.found += check_ends(self.ask, self.spec, before, after, moves, now)
         self.before = after
         return self.found
@@ -226,7 +228,19 @@ class Watch:
             ):
                 self._add("P05", f"{job.message_id} was taken away from {job.claimed_by}, who still works on it")
 
-    def _window_kept(self, after: Sight, standing: list[Hold], rows: dict[int, Work]) -> None:
+    def _voided_at_once(self, after: Sight, rows: dict[int, Work]) -> None:
+        """Check that what was not taken goes in the very transaction that ends its batch."""
+        for job in after.jobs.values():
+            row, known = rows.get(job.id), self.before.jobs.get(job.id)
+            was = self.before.batches.get(job.batch_id)
+            if row is None or row.kind not in _BOUND or job.claimed_by is not None or not _same_job(known, job):
+                continue
+            if was is not None and was.status in BATCH_OPEN and after.batches[job.batch_id].status not in BATCH_OPEN:
+                self._add("P08", f"{job.message_id} waits for a worker after its batch was ended")
+
+    def _window_kept(self, after: Sight, rows: dict[int, Work]) -> None:
+        """Check the window; what a hold keeps from workers does not count, be it one of this very moment."""
+        held = list(after.holds.values())
         new = [job for job in after.jobs.values() if job.id not in self.before.jobs and job.claimed_by is None]
         if not new:
             return
@@ -236,7 +250,7 @@ class Watch:
             if row is None or job.claimed_by is not None or job.delivery > 1:
                 continue
             subject = (job.batch_id, job.member_id, row.phase_id)
-            waiting += row.kind not in _BOUND or self._stopping(after, standing, subject, starting=False) is None
+            waiting += row.kind not in _BOUND or self._stopping(after, held, subject, starting=False) is None
         if waiting > self.window and len(new) > 1:
             self._add("P28", f"{waiting} jobs wait for a worker, the window is {self.window}")
 

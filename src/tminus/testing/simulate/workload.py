@@ -29,6 +29,7 @@ class Spec:
     polls: bool = False
     one_way: bool = False
     gate: bool = False
+    gates: bool = False
     rings: bool = False
     brake: bool = False
     deadline: bool = False
@@ -42,6 +43,8 @@ class Spec:
 def draw(chance: Chance, *, is_storm: bool = False) -> Spec:
     """Draw a workload; a storm's has more members than its workers have hands."""
     spec = _draw(chance)
+    # Drawn from a name of its own, so that the other histories stay what they are.
+    spec = replace(spec, gates=spec.gate and chance.unit("gates") < 0.5)
     return replace(spec, members=chance.pick((2, 3, 4, 6), "crowd")) if is_storm else spec
 
 
@@ -96,7 +99,7 @@ def _phase(spec: Spec, index: int, version: int) -> list[str]:
     offset = f"T-{spec.phases - index - 1}h" if index < spec.phases - 1 else "T-0"
     lines = [f"  - name: p{index}", f"    offset: {offset}"]
     is_last = index == spec.phases - 1
-    if spec.gate and is_last:
+    if spec.gates or (spec.gate and is_last):
         lines.append("    gate: {expires: 12h}")
     if spec.rings and is_last:
         lines.append("    rings: [1, '100%']")
