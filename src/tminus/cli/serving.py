@@ -18,6 +18,7 @@ from tminus.cli.reporting import Reporter, ending, named
 from tminus.cli.voice import Voice
 from tminus.cli.worker_options import Children, Drain, Functions, Isolated, Isolation, Tick, WorkerIds
 from tminus.db.connection import DatabaseError
+from tminus.domain.errors import TminusError
 from tminus.engine.idle import Standing
 from tminus.engine.loop import Loop, Settings
 from tminus.ports.runner import Runner
@@ -50,7 +51,7 @@ def up(
     del no_ui  # There is no dashboard yet; the option is there for scripts that will not want it.
     files = [str(path) for path in functions or _own_functions()]
     voice = Voice(as_json=shape in {"json", "jsonl"})
-    settings = Settings(tick_s=tick, worker_ids=tuple(dict.fromkeys(worker_id or ())), drain_s=drain)
+    settings = Settings(tick_s=tick, worker_ids=_served_ids(worker_id or ()), drain_s=drain)
     try:
         with _running(files, children, isolation) as runner, _opened(db) as store:
             reporter = Reporter(store, runner, voice, settings.worker_ids)
@@ -71,6 +72,13 @@ def up(
     else:
         output.one({"idle": idle, "exit_code": code, **summary}, shape, name="exit_code")
     return code
+
+
+def _served_ids(given: Sequence[str]) -> tuple[str, ...]:
+    if not all(one.strip() for one in given):
+        hint = "leave the option out to serve all"
+        raise TminusError("E406", "an empty text is no worker id", place="--worker-id", hint=hint)
+    return tuple(dict.fromkeys(given))
 
 
 def _own_functions() -> list[Path]:

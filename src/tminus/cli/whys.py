@@ -25,6 +25,7 @@ _WIDEST: Final = 10_000
 _NAMES: Final = 5
 _REASON: Final = ("--reason", "…")
 _LATE: Final = 3
+_LOG_LINES: Final = 8
 _COMMANDS: Final = {
     "leave": "member remove",
     "edit-data": "member data",
@@ -110,7 +111,17 @@ def _cause(found: Record) -> list[tuple[str, str]]:
         parts.append(("" if len(parts) > 1 else "tried", f"{number}. {ended} {one['outcome']}{worker}{said}"))
     if len(attempts) > _LATE:
         parts.append(("", f"and {len(attempts) - _LATE} before: -o json shows all"))
-    return parts
+    return parts + _log(attempts)
+
+
+def _log(attempts: list[Record]) -> list[tuple[str, str]]:
+    """Show the end of what the last attempt printed, with the traceback: where it broke is mostly there."""
+    text = str(attempts[-1]["log"] or "") if attempts else ""
+    lines = [line.rstrip() for line in text.splitlines() if line.strip(" ^~")]
+    shown = [("", line) for line in lines[-_LOG_LINES:]]
+    if len(lines) > _LOG_LINES:
+        shown.insert(0, ("", f"({len(lines) - _LOG_LINES} lines before: -o json shows all)"))
+    return [("printed", shown[0][1]), *shown[1:]] if shown else []
 
 
 def _undone(found: Record, lane: Record, *, plain: bool) -> tuple[str, str]:

@@ -48,6 +48,22 @@ def test_what_goes_wrong_is_told_with_its_cause_and_the_next_command(host: Host)
     assert lines[-1] == "Try:   tminus batch steps 1 --failed"
 
 
+def test_what_a_function_printed_is_shown_with_where_it_broke(host: Host) -> None:
+    functions = host.folder / "functions.py"
+    talking = (
+        "\n@function\ndef talk(**rest):\n    for n in range(9): print('line', n)\n    raise ValueError('it broke')\n"
+    )
+    functions.write_text(functions.read_text("utf-8") + talking, encoding="utf-8")
+    host.wave(book(1, function="talk"), 1)
+    assert host.end(host.up()).code == 3
+    said = host.run("why", "m000")[1]
+    assert "printed  (5 lines before: -o json shows all)" in said
+    assert "line 8" in said
+    assert "line 4" not in said
+    assert ", in talk" in said
+    assert "ValueError: it broke" in said
+
+
 def test_functions_that_nobody_offers_are_named_before_a_member_meets_them(host: Host) -> None:
     process = host.up(until_idle=False)
     assert process.stderr is not None
