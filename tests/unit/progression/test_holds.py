@@ -235,6 +235,17 @@ def test_a_freeze_keeps_members_waiting_whose_phase_has_opened() -> None:
     assert calls(world) == "prepare cutover"
 
 
+def test_members_that_a_freeze_kept_waiting_go_when_its_window_ends() -> None:
+    world = play(book(phase("prepare", offset="T-1h"), phase("cutover")), prepare=silent())
+    put_hold(world, "freeze", "all")
+    with world.store.database.write() as tx:
+        tx.run("UPDATE holds SET expires_at = ?", (plus(world.clock.now, 600),))
+    finish_held(world)
+    assert calls(world) == "prepare"
+    world.pass_time(600)
+    assert calls(world) == "prepare cutover"
+
+
 def test_a_pause_goes_along_with_a_member_that_moves() -> None:
     world = play(book(phase("prepare", offset="T+1d")))
     pause(world, "member")

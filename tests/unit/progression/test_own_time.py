@@ -113,6 +113,16 @@ def test_a_deadline_from_the_due_time_counts_from_its_own() -> None:
     assert world.member_status("ann") == "failed"
 
 
+def test_its_deadline_counts_whoever_looks_first() -> None:
+    world = play(book(phase("prepare", deadline="10m")), t0_in_s=HOUR, prepare=silent())
+    set_time(world, 2 * HOUR)
+    world.pass_time(HOUR)
+    world.clock.advance(HOUR + 30)
+    world.round([ev.Wake(1, 1)])
+    world.step()
+    assert world.value("SELECT deadline_at FROM lanes") == plus(world.clock.now, 600)
+
+
 def test_a_pause_at_its_time_holds_it_like_any_other() -> None:
     world = play(book(phase("prepare")), t0_in_s=HOUR)
     set_time(world, 2 * HOUR)

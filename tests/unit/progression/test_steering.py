@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import pytest
 
@@ -27,6 +27,9 @@ from tests.unit.progression.stage import (
 )
 from tminus.progression import events as ev
 from tminus.testing.world import DAY, World, fails, ok, silent
+
+if TYPE_CHECKING:
+    from tminus.testing.world import Behaviour
 
 PREPARE: Final = phase("prepare", step("prepare", params=UPN), offset="T-1h")
 CARE: Final = phase("care", step("care", params=UPN), offset="T+1d")
@@ -148,6 +151,46 @@ def test_until_all_are_told_nobody_gets_anything_and_then_those_go_on_who_must()
     world.run()
     assert {call.params["upn"] for call in world.calls[before:]} <= {"ann"}
     assert world.steps("ann")["after"] == "succeeded"
+
+
+def told_apart(text: str, **behaviours: Behaviour) -> World:
+    """Cancel a batch in which ann is past a one_way step and bob is not, and stop before its members are told."""
+    world = World(behaviours=dict(behaviours))
+    world.publish(text)
+    world.batch("wave", ["ann", "bob"])
+    world.run()
+    cancel(world)
+    assert world.value("SELECT ending_after FROM batches") == 0
+    return world
+
+
+def answer_held(world: World, key: str) -> None:
+    """Have the worker answer what it holds for a member; nobody looks further."""
+    call = next(call for call in world.held if call.params["upn"] == key)
+    world.round([world.result(call, ok()(call))])
+
+
+def test_a_result_meanwhile_sends_no_next_step() -> None:
+    world = told_apart(ONE_WAY, check=only("bob", silent()), after=silent())
+    answer_held(world, "bob")
+    assert world.steps("bob") == {"check": "succeeded", "cut": "pending", "after": "pending"}
+
+
+def test_a_lane_that_ends_meanwhile_starts_no_other_and_who_goes_on_starts_it_then() -> None:
+    second = phase("second", step("next", params=UPN), offset="T-0")
+    text = book(phase("first", step("cut", params=UPN, one_way=True), offset="T-1h"), second)
+    world = told_apart(text, cut=silent())
+    answer_held(world, "ann")
+    assert lane_statuses(world, "phase", "ann") == ["succeeded", "waiting"]
+    world.run()
+    assert "next" in calls(world)
+
+
+def test_no_phase_opens_meanwhile() -> None:
+    world = told_apart(ONE_WAY, after=silent())
+    world.clock.advance(2 * DAY)
+    world.round([ev.PhaseDue(2)])
+    assert world.phase_status("care") == "pending"
 
 
 def test_everybody_means_everybody() -> None:
