@@ -39,7 +39,7 @@ def lines(found: Record, *, again: str = "", plain: bool = False) -> list[Line]:
         ("paused", _pauses(found, at)),
         ("within 24 hours", _due(found, at)),
         ("sources with errors", _sources(found, at, again)),
-        ("workers", _workers(found, at)),
+        ("workers", _workers(found, at, again)),
     ):
         if part:
             shown += [[], [(title, "bold")], *part]
@@ -146,7 +146,7 @@ def _untaken(one: Record) -> str:
     return ", ".join(parts)
 
 
-def _workers(found: Record, at: Instant) -> list[Line]:
+def _workers(found: Record, at: Instant, again: str) -> list[Line]:
     shown: list[Line] = []
     for one in _records(found, "workers"):
         lost = "" if one["is_alive"] else ", lease ended: its jobs are delivered again"
@@ -155,6 +155,9 @@ def _workers(found: Record, at: Instant) -> list[Line]:
         since = distance(Instant(str(one["oldest_at"])), at)
         text = f"  {one['waiting']} jobs wait for a worker of {one['worker_id']}, the oldest sent {since}"
         shown.append([(visible(text), "yellow")])
+    if _records(found, "batches") and not found["is_anybody_at_work"]:
+        shown.append([("  nobody is at work on this database: whatever is due waits", "yellow")])
+        shown.append([(f"      tminus up{again}", "")])
     return shown
 
 

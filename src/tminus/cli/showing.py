@@ -4,6 +4,8 @@ On a terminal it is a live picture; in a pipe, or headless, only the end is told
 the source and the workers are a story, and no credential is held.
 """
 
+import os
+import shlex
 import sys
 import tempfile
 import time
@@ -59,7 +61,8 @@ def demo(
     store, rehearsal = bootstrap.stage(play, Crew(script=story.script), start, path=str(home / "demo.db"))
     story.plan_changes(rehearsal, source, t0)
     _write_files(home, t0)
-    quiet = headless or shape not in {"table", "wide"} or not sys.stdout.isatty()
+    draws = sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+    quiet = headless or shape not in {"table", "wide"} or not draws
     if not quiet or shape in {"table", "wide"}:
         telling.paragraph(
             "tminus demo: 12 people move from contoso.example to fabrikam.example. Nothing real is touched."
@@ -145,6 +148,8 @@ def _end(
     for failure in cast("list[Record]", found["failures"]):
         where = f"{failure['sequence']}/{failure['step_name']}"
         telling.paragraph(f'{story.FAILS} failed at {where}: "{failure["error_message"]}"; rolled back.')
-    telling.say(f"its database, runbook and functions are in {Path(store.database.path).parent}")
+    home = Path(store.database.path).parent
+    telling.say(f"its database, runbook and functions are in {home}; what is tried again goes on with")
+    telling.say(shlex.join(["tminus", "up", "--db", store.database.path, "--functions", str(home / "functions.py")]))
     telling.suggest(f"tminus why {story.FAILS} --db {store.database.path}")
     return Exit.DONE

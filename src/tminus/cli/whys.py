@@ -26,6 +26,7 @@ _NAMES: Final = 5
 _REASON: Final = ("--reason", "…")
 _LATE: Final = 3
 _LOG_LINES: Final = 8
+_LIVE: Final = frozenset({"active", "detected", "init_dispatched", "closing"})
 _COMMANDS: Final = {
     "leave": "member remove",
     "edit-data": "member data",
@@ -52,6 +53,8 @@ def lines(found: Record, *, width: int = _WIDEST, plain: bool = False) -> list[s
     if kind == "batch":
         parts += _failures(found)
     parts += _waits(found)
+    if is_alone(found):
+        parts.append(("", "nobody is at work on this database: whatever is due waits for `tminus up`"))
     parts += _drain(found)
     parts += _actions(found)
     shown = textwrap.wrap(visible(_title(found)), max(width, 30), subsequent_indent="  ", break_on_hyphens=False)
@@ -261,6 +264,12 @@ def _typed_as(action: Record) -> str:
     return _COMMANDS.get(name, name)
 
 
+def is_alone(found: Record) -> bool:
+    """Tell whether something lives that no process carries on."""
+    lives = found.get("batch_status") in _LIVE and found["status"] in _LIVE | {"pending", "dispatched", "polling"}
+    return lives and not found.get("is_anybody_at_work", True)
+
+
 def next_command(found: Record) -> list[str] | None:
     """Return the command that is probably wanted next, None where there is none."""
     kind, able = str(found["kind"]), {str(one["name"]) for one in _records(found, "actions") if one["enabled"]}
@@ -277,7 +286,7 @@ def next_command(found: Record) -> list[str] | None:
     if kind == "batch":
         return _of_batch(found, able)
     if found["status"] in {"active", "pending", "dispatched", "polling"}:
-        return ["tminus", "watch", str(found["batch_id"])]
+        return ["tminus", "up"] if is_alone(found) else ["tminus", "watch", str(found["batch_id"])]
     return ["tminus", "why", "batch", str(found["batch_id"])]
 
 
@@ -289,6 +298,8 @@ def _of_batch(found: Record, able: set[str]) -> list[str]:
         return ["tminus", "why", "hold", str(_records(found, "holds")[0]["id"])]
     if "advance" in able:
         return ["tminus", "batch", "advance", number]
+    if is_alone(found):
+        return ["tminus", "up"]
     return ["tminus", "report" if found["status"] in {"completed", "failed", "cancelled"} else "watch", number]
 
 

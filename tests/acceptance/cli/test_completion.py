@@ -100,4 +100,4 @@ def test_every_command_is_offered_by_its_words() -> None:
     assert top >= {path for path in commands() if " " not in path} | set(GROUPS)
     for group in GROUPS:
         mine = {path.removeprefix(f"{group} ") for path in commands() if path.startswith(f"{group} ")}
-        assert {word for word, _ in candidates([group], "")} == mine
+        assert {word for word, _ in candidates([group], "")} >= mine

@@ -44,7 +44,7 @@ HOLD = {
 }  # fmt: skip
 WHYS = {"kind", "id", "batch_id", "status", "waits", "actions"}
 HOME = {"runbook_name", "runbook_version", "batch_status", "t0", "zone", "now", "next_at"}
-WHY_CAUSE = WHYS | HOME | {"cause"}
+WHY_CAUSE = WHYS | HOME | {"cause", "is_anybody_at_work"}
 WHY_LANES = WHY_CAUSE | {"undone", "drain"}
 VERSION = {"name", "version", "is_active", "overdue_behavior", "rerun_init", "created_at", "created_by"}
 AUTOMATION = {
@@ -88,7 +88,7 @@ THINGS: list[tuple[tuple[str, ...], set[str]]] = [
     (("why", ANNA), WHY_LANES | {"member_key", "failed_at", "moved_to", "retry_from"}),
     (("why", "step", "1"), WHY_CAUSE | {"member_key", "step_name"}),
     (("why", "gate", "1"), WHYS | HOME | {"hold", "stops", "not_by"}),
-    (("status",), {"now", "batches", "holds", "pauses", "due", "sources", "workers", "queues"}),
+    (("status",), {"now", "batches", "holds", "pauses", "due", "sources", "workers", "queues", "is_anybody_at_work"}),
     (("doctor",), {"ok", "checks", "violations"}),
     (("version",), {"version", "python", "sqlite"}),
     (("runbook", "get", "wave"), VERSION | {"data_table_name", "yaml_content"}),

@@ -35,9 +35,12 @@ def test_a_process_signs_in_with_what_it_offers_and_signs_out(host: Host) -> Non
     assert (json.loads(str(ids)), pid) == (["w", "x"], process.pid)
     assert (json.loads(str(functions)), version, stopped) == (["fail", "work"], __version__, None)
     assert str(began) < str(started) <= str(seen)
+    looks = (("why", "batch", "1"), ("status",))
+    assert all("nobody is at work" not in host.well(*words) for words in looks)
     process.terminate()
     assert host.end(process).code == 0
     assert host.count(ALIVE) == 0
+    assert all("nobody is at work" in host.well(*words) for words in looks)
     assert "nobody is at work" in host.well("doctor")
 
 

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
+from tests.acceptance.screens.glass import Glass
+
 if TYPE_CHECKING:
     from tests.acceptance.cli.terminal import Terminal
 
@@ -38,6 +40,7 @@ def test_in_a_pipe_it_tells_the_end_and_what_to_do_next(terminal: Terminal) -> N
     assert "11 moved · 1 failed · 1 left (cleaned up) · 1 joined late (caught up)" in ran.out
     assert f'{FAILED} failed at cutover/primary: "address already in use"; rolled back.' in ran.out
     assert "\x1b" not in ran.out
+    assert "tminus up --db" in ran.err
     assert ran.err.splitlines()[-1].startswith(f"Try:   tminus why {FAILED} --db ")
 
 
@@ -81,6 +84,16 @@ def test_a_second_demo_does_not_write_over_the_first(terminal: Terminal) -> None
     ran = terminal.run("demo", "--headless", "--dir", "d")
     assert ran.code != 0
     assert "E411" in ran.err
+
+
+@pytest.mark.skipif(not hasattr(os, "openpty"), reason="this system has no pseudo terminals")
+def test_on_a_terminal_that_cannot_draw_it_does_not_keep_anybody_waiting(terminal: Terminal) -> None:
+    with Glass(terminal.folder, "demo", "--dir", "d", columns=60, TERM="dumb") as glass:
+        assert glass.ends() == 0
+    assert "T-5d prepare" not in glass.shown
+    assert "11 moved" in " ".join(glass.shown.split())
+    prose = glass.shown.partition("its database")[0]
+    assert max(map(len, prose.splitlines())) <= 60
 
 
 @pytest.mark.skipif(not hasattr(os, "openpty"), reason="this system has no pseudo terminals")

@@ -75,7 +75,7 @@ def test_for_scripts_it_is_one_object_with_a_row_a_member(failed: Terminal) -> N
     assert [row["member_key"] for row in rows] == [ANNA, BEN, "cleo@contoso.com"]
     assert (found["members_total"], found["left"], found["zone"]) == (3, 1, "UTC")
     assert [one["words"] for one in cast("list[dict[str, object]]", found["acts"])] == [
-        "paused", "lifted: pause", "tried again", "removed",
+        "made the batch", "paused", "lifted: pause", "tried again", "removed",
     ]  # fmt: skip
     assert len(failed.well("report", "1", "-o", "jsonl").out.splitlines()) == 3
     assert failed.well("report", "1", "-o", "csv").out == failed.well("report", "1", "--csv", "-").out

@@ -12,7 +12,7 @@ from tests.acceptance.screens.waves import BOOK, for_some, taken, upn, wave
 from tminus.cli.report.page import page
 from tminus.cli.report.prose import prose
 from tminus.progression import events as ev
-from tminus.store.insights.report import rows, summary
+from tminus.store.insights.report import acts, rows, summary
 from tminus.testing.world import DAY
 
 if TYPE_CHECKING:
@@ -162,3 +162,7 @@ def test_what_looks_like_a_secret_is_in_no_report(world: World) -> None:
     text = "".join([*page(report, pages), *prose(report, pages)])
     assert '"upn"' not in text
     assert "F-primary" not in text
+
+
+def test_every_act_of_an_operator_has_its_words() -> None:
+    assert {command.__name__ for command in ev.Command.__subclasses__()} <= set(acts.WORDS)

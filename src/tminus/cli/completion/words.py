@@ -14,7 +14,7 @@ from tminus.cli.main import parser
 from tminus.cli.tree import GROUPS, commands
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from typer.core import TyperOption
 
@@ -47,17 +47,23 @@ def _following(words: list[str], current: str) -> Iterable[Word]:
     known = commands()
     if words[:1] == ["help"]:
         words = words[1:]
+    inside = _of_group(words, known)
     for count in (2, 1):
         found = known.get(" ".join(words[:count]))
         if found is not None and len(words) >= count:
-            return _of_command(found, words[count:], current)
+            return [*inside, *_of_command(found, words[count:], current)]
     if not words:
         top = [(one.path, one.summary) for one in known.values() if " " not in one.path]
         return [*top, *GROUPS.items(), ("help", "Explain a command."), _HELP]
-    if len(words) == 1 and words[0] in GROUPS:
-        first = f"{words[0]} "
-        return [(path.removeprefix(first), one.summary) for path, one in known.items() if path.startswith(first)]
-    return []
+    return inside
+
+
+def _of_group(words: Sequence[str], known: Mapping[str, Command]) -> list[Word]:
+    """Return the commands of a group that was named just now; the name of some is a command as well."""
+    if len(words) != 1 or words[0] not in GROUPS:
+        return []
+    first = f"{words[0]} "
+    return [(path.removeprefix(first), one.summary) for path, one in known.items() if path.startswith(first)]
 
 
 def _of_command(command: Command, words: list[str], current: str) -> list[Word]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from tminus.domain.instant import plus
-from tminus.store.insights import batches, holds
+from tminus.store.insights import batches, holds, workers
 from tminus.store.insights.records import plain, records
 from tminus.store.insights.sources import LEFT_OUT
 
@@ -66,6 +66,7 @@ def now(tx: Tx, context: Context) -> Record:
         "sources": records(tx, _SOURCE, _SOURCES),
         "workers": [one | {"is_alive": _is_alive(one, context.now)} for one in records(tx, _WORKER, _WORKERS)],
         "queues": records(tx, _QUEUE, _QUEUES),
+        "is_anybody_at_work": workers.is_anybody(tx, context.now),
     }
 
 

@@ -17,7 +17,7 @@ from tminus.progression.holds import blocking, strength
 from tminus.progression.lanes import current_step
 from tminus.progression.phrases import hold_sentence
 from tminus.progression.reasons import batch_reason, of_hold, phase_reason, reason
-from tminus.store.insights import batches, causes, failures, holds
+from tminus.store.insights import batches, causes, failures, holds, workers
 from tminus.store.loading import load
 
 if TYPE_CHECKING:
@@ -61,6 +61,7 @@ def member(tx: Tx, context: Context, member_id: int) -> Record:
         "id": member_id,
         "member_key": row.member_key,
         **_home(view, subject.batch),
+        "is_anybody_at_work": workers.is_anybody(tx, context.now),
         "status": row.status,
         "failed_at": row.failed_at,
         "moved_to": row.moved_to,
@@ -84,6 +85,7 @@ def batch(tx: Tx, context: Context, batch_id: int) -> Record:
         "kind": "batch",
         "id": batch_id,
         **_home(view, subject.batch),
+        "is_anybody_at_work": workers.is_anybody(tx, context.now),
         "status": subject.batch.status,
         "members": _members(subject.batch),
         "phases": phases,
@@ -131,6 +133,7 @@ def step(tx: Tx, context: Context, execution_id: int) -> Record | None:
         "id": execution_id,
         "member_key": None if subject.member is None else subject.member.member_key,
         **_home(view, subject.batch),
+        "is_anybody_at_work": workers.is_anybody(tx, context.now),
         "step_name": name,
         "status": status,
         "cause": causes.cause(tx, view, subject) if status in {"failed", "poll_timeout", "rolled_back"} else None,

@@ -23,3 +23,8 @@ def at_work(tx: Tx, now: Instant) -> list[Record]:
     """Return the processes that have not ended, as far as is known; one that is silent may be dead or cut off."""
     found = records(tx, _COLUMNS, _AT_WORK)
     return [one | {"is_silent": between_s(Instant(str(one["last_seen_at"])), now) > SILENT_S} for one in found]
+
+
+def is_anybody(tx: Tx, now: Instant) -> bool:
+    """Tell whether some process has been heard of lately: without one, nothing that is due goes on."""
+    return any(not one["is_silent"] for one in at_work(tx, now))

@@ -36,9 +36,12 @@ _AUDIT: Final = plain("id", "at", "actor", "action", "subject", "reason", "outco
 _ACTS: Final = f"""SELECT {{columns}} FROM audit a WHERE a.id > ? AND (a.scope = ?
   OR (a.scope IN ('', 'runbook') AND a.at >= ? AND a.at <= ? AND a.subject IN {IDS})) ORDER BY a.id LIMIT {_PAGE}"""
 WORDS: Final = {
-    "Advance": "advanced the batch", "AnswerHold": "answered", "ApproveEarly": "approved before it was due",
+    "CreateBatch": "made the batch", "AddMembers": "added members", "Publish": "published the runbook",
+    "ApplyPlan": "applied a plan", "Advance": "advanced the batch",
+    "AnswerHold": "answered", "ApproveEarly": "approved before it was due",
     "CancelBatch": "cancelled the batch", "EditData": "edited data", "Move": "moved to another batch",
     "OpenHold": "paused", "PassStep": "skipped or marked done", "Remove": "removed", "Reschedule": "moved T-0",
+    "SetTime": "gave an own T-0",
     "Retry": "tried again", "RetryCleanup": "tried the clean-up again", "RetryInit": "tried init again",
     "RollBack": "rolled back", "EnableAutomation": "had the source asked",
     "DisableAutomation": "stopped asking the source",
