@@ -5,8 +5,10 @@
 #   make test       every test floor; what is skipped is listed with its reason
 #   make demo       a whole wave in seconds, nothing real is touched
 #   make simulate   SEEDS=500 BASE=1: that many whole histories with faults, from that seed on
-#   make bench-store  the speed of the store on this machine
-#   make bench-rehearsal  how much faster than time a rehearsal passes
+#   make bench      the speed of the whole program on this machine: steps, latency, idling, restart (three minutes)
+#   make bench-store, bench-rehearsal, bench-discovery, bench-csv, bench-workers
+#                   that of one part; the last line of each is one JSON object
+#   make bench-smoke  all of them in a small size, to see that they run
 #   make docs       write the generated pages anew: states, commands, codes, settings
 #   make format     rewrite the code into its one format
 #   make freeze     record new migrations as frozen
@@ -28,7 +30,8 @@ LOCK := uv pip compile --quiet --universal --python-version 3.11 --generate-hash
 # A machine behind a proxy of its own has the proxy's certificate in the system's store, where pip looks as well.
 export UV_SYSTEM_CERTS := 1
 
-.PHONY: demo check format-check lint mypy pyright imports tidy test simulate bench-store bench-rehearsal docs format freeze lock clean
+.PHONY: demo check format-check lint mypy pyright imports tidy test simulate bench bench-store bench-rehearsal bench-discovery \
+  bench-csv bench-workers bench-smoke docs format freeze lock clean
 
 check: format-check lint mypy pyright imports tidy
 
@@ -59,15 +62,33 @@ test: $(READY)
 simulate: $(READY)
 	@$(BIN)/python -m tminus.testing.simulate --seeds $(SEEDS) --base $(BASE) --jobs $(JOBS)
 
+bench: $(READY)
+	@$(BIN)/python bench/engine.py
+
 bench-store: $(READY)
 	@$(BIN)/python bench/store.py
+
+bench-rehearsal: $(READY)
+	@$(BIN)/python bench/rehearsal.py
+
+bench-discovery: $(READY)
+	@$(BIN)/python bench/discovery.py
+
+bench-csv: $(READY)
+	@$(BIN)/python bench/csv_source.py
+
+bench-workers: $(READY)
+	@$(BIN)/python bench/workers.py
+
+bench-smoke: $(READY)
+	@set -e; for words in "engine --smoke" "store --smoke" "discovery --smoke" "rehearsal --members 40 --runs 1" \
+	  "csv_source --rows 500 --large 5000" "workers --seconds 0.1"; do \
+	  set -- $$words; name=$$1; shift; out=$$($(BIN)/python bench/$$name.py "$$@"); \
+	  echo "bench/$$name.py: $$(echo "$$out" | tail -n 1)"; done
 
 docs: $(READY)
 	@$(BIN)/python -m tminus.testing.states_page docs/states.md
 	@$(BIN)/python -m tminus.cli.pages docs/reference
-
-bench-rehearsal: $(READY)
-	@$(BIN)/python bench/rehearsal.py
 
 format: $(READY)
 	@$(BIN)/ruff format --quiet .

@@ -1,7 +1,7 @@
 """How fast a CSV becomes rows: parse, normalise and hash, and what 500,000 rows cost in memory.
 
-Run: `python bench/csv_source.py [--rows 50000] [--large 500000]`. Each size runs in a process of its own, so that the
-peak of memory is that size's. The last line is a JSON object.
+Run `make bench-csv`. Each size runs in a process of its own, so that the peak of memory is that size's. The last line
+is a JSON object.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ It drives the pool as the engine does: submit what is free, poll, repeat. `--rou
 transaction between two polls. The last line is one JSON object: `calls_per_s` is one engine process with one child,
 plain functions and no pause; the other figures stand beside it.
 
-    python bench/workers.py [--seconds 2] [--round-ms 0] [--children 1]
+Run `make bench-workers`, or `python bench/workers.py [--seconds 2] [--round-ms 0] [--children 1]`.
 """
 
 from __future__ import annotations
