@@ -8,21 +8,20 @@ remembered that the database does not hold, except which jobs are in hand.
 from __future__ import annotations
 
 import gc
-import os
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
-from tminus import __version__
 from tminus.domain.instant import between_s
 from tminus.engine import faultpoint, identity
+from tminus.engine.presence import Presence
 from tminus.engine.tick import tick
 from tminus.engine.work import BEAT_S, Work
-from tminus.ports.roster import Process
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from tminus.domain.instant import Instant
     from tminus.ports.roster import Roster
     from tminus.ports.rounds import Rounds
     from tminus.ports.runner import Report, Runner
@@ -81,13 +80,12 @@ class Loop:
         self.name = identity.own_name()
         self.stopping = False
         self.sources = sources
-        self.roster = roster
-        self._offered: frozenset[str] | None = None
-        self._seen_at = 0.0
+        self._presence = Presence(roster, runner, self.name, settings.worker_ids)
         self._report = report
         self._unrecorded: list[Event] = []
         self._unbegun: list[tuple[int, str]] = []
         self._tick_at = 0.0
+        self._ticked: Instant | None = None
         self._discover_at = 0.0
         self._cursors: Sequence[tuple[str, int, int]] = ()
         self._seen = -1
@@ -105,7 +103,7 @@ class Loop:
         for holder in self.store.holders():
             if holder != self.name and identity.is_dead(holder):
                 self.store.release(holder)
-        self._sign_in()
+        self._presence.sign_in()
         self._look_around()
 
     def stop(self) -> None:
@@ -134,8 +132,7 @@ class Loop:
         if events:
             self._round(events, claim=False)
         self._put_back([*unbegun, *((held.execution_id, job) for job, held in self.work.in_hand.items())])
-        if self.roster is not None:
-            self.roster.left(self.name)
+        self._presence.sign_out()
 
     def catch_up(self) -> None:
         """After the database has failed: record what waited and renew leases, before a tick calls any job lost."""
@@ -228,6 +225,7 @@ class Loop:
         if not self.settings.worker_ids:
             self._ids = self.store.worker_ids()
         faultpoint.hit("before_tick")
+        self._wake_up()
         done = tick(self.store, CURSOR_PAGES)
         faultpoint.hit("after_tick")
         wait_s = self.settings.tick_s
@@ -244,6 +242,13 @@ class Loop:
         self._tick_at = time.monotonic() + wait_s
         return done > 0
 
+    def _wake_up(self) -> None:
+        """After the machine has slept: renew the leases of what is in hand, before a tick calls any of it lost."""
+        now = self.store.now()
+        if self._ticked is not None and between_s(self._ticked, now) > BEAT_S:
+            self._beat(at_once=True)
+        self._ticked = now
+
     def _look_around(self) -> bool:
         """Notice that other processes wrote."""
         seen = self.store.changes()
@@ -257,39 +262,7 @@ class Loop:
         if beats:
             faultpoint.hit("beat")
             self.store.beat(self.name, beats)
-        if time.monotonic() >= self._seen_at:
-            self._be_seen()
-
-    def _sign_in(self) -> None:
-        """Write off those of this host that died without a word, and sign in."""
-        if self.roster is None:
-            return
-        for name in self.roster.listed():
-            if name != self.name and identity.is_dead(name):
-                self.roster.left(name)
-        self._be_seen()
-
-    def _be_seen(self) -> None:
-        """Say that this process is alive, and what it offers where that has changed."""
-        self._seen_at = time.monotonic() + BEAT_S
-        if self.roster is None:
-            return
-        offered = self.runner.functions()
-        if offered == self._offered:
-            self.roster.seen(self.name)
-            return
-        self.roster.enlist(
-            Process(
-                name=self.name,
-                host=identity.host_of(self.name),
-                pid=os.getpid(),
-                age_s=identity.own_age_s(),
-                worker_ids=self.settings.worker_ids,
-                functions=offered,
-                version=__version__,
-            )
-        )
-        self._offered = offered
+        self._presence.be_seen()
 
     def _ask_sources(self) -> None:
         if self.sources is None or time.monotonic() < self._discover_at:

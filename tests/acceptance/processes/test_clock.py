@@ -68,6 +68,18 @@ def test_who_starts_after_it_was_set_back_finishes_what_was_begun_and_opens_noth
     host.expect_clean()
 
 
+def test_who_was_asleep_does_not_give_up_what_is_in_hand(host: Host, env: dict[str, str]) -> None:
+    """A laptop that is opened again: the lease is long over, and the job goes on where it was."""
+    host.wave(book(1, takes=2, more=", one_way: true"), 3)
+    process = host.up(env=env)
+    host.until(lambda: host.words("start") == 3)
+    host.write("clock", str(HOUR / 2))
+    ended = host.end(process)
+    assert ended.code == 0, ended.err
+    assert host.rows("SELECT DISTINCT outcome, delivery FROM attempts") == [("succeeded", 1)]
+    host.expect_each_step_once(3, 1)
+
+
 def test_a_clock_stands_still_until_it_has_caught_up_but_never_for_more_than_a_day() -> None:
     real = ManualClock(Instant("2026-06-01T12:00:00.000Z"))
     clock = SteadyClock(real, plus(real.now, -HOUR))

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from tests.acceptance.processes.host import Host
 
-QUICK = "import tminus.engine.loop as loop\nloop.BEAT_S = 0.1\n"
+QUICK = "import tminus.engine.presence as presence\npresence.BEAT_S = 0.1\n"
 ALIVE = "SELECT count(*) FROM workers WHERE stopped_at IS NULL"
 
 
