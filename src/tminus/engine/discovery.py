@@ -30,8 +30,8 @@ LOOK_S: Final = 5.0
 POLL_S: Final = 0.05
 BUDGET_S: Final = 0.05
 THREADS: Final = 8
-# A claim lasts a minute. Who has waited for longer than that waits aside, so that sources that hang stop no others.
-RENEW_S: Final = 20.0
+# Well within the life of a claim. Who has waited for long waits aside, so that sources that hang stop no others.
+RENEW_S: Final = 4.0
 ASIDE_S: Final = 60.0
 ASIDE_MOST: Final = 64
 

@@ -52,7 +52,7 @@ class Discovering(Protocol):
         ...
 
     def renew(self, asked: Asked, now: Instant, *, is_out: bool) -> None:
-        """Keep a claim for another minute; `is_out` while the source has not answered. What is lost stays lost."""
+        """Keep a claim for some seconds more; `is_out` while there is no answer. What is lost stays lost."""
         ...
 
     def take(self, asked: Asked, reply: Answer | Unchanged) -> Generator[None]:

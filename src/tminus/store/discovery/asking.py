@@ -1,8 +1,9 @@
 """Asking: which runbook's turn it is, who asks, and what becomes of a question without an answer.
 
 A claim numbers the question. Whatever an answer writes is fenced by that number, so that of two processes that ask at
-once the later one wins whole. A claim lasts a minute and is renewed while its question is out or its answer is taken:
-a process that dies while it asks costs that minute, and however long a source takes nobody overtakes who waits for it.
+once the later one wins whole. A claim lasts some seconds and is renewed while its question is out or its answer is
+taken: a process that dies while it asks costs those seconds, and however long a source takes nobody overtakes who waits
+for it.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from tminus.domain.errors import TminusError
     from tminus.runbook.model import Runbook
 
-CLAIM_S: Final = 60.0
+CLAIM_S: Final = 15.0
 SILENT_S: Final = 120.0
 BACKOFF_S_MAX: Final = 3600.0
 
