@@ -61,17 +61,23 @@ def _own(view: View, batch: Batch) -> list[Lane]:
     return [] if own is None else own.lanes
 
 
+def _is_at_worker(view: View, row: Execution) -> bool:
+    """Tell whether somebody works on a job; one that nobody has claimed can still be taken back."""
+    job = view.jobs.get(row.id)
+    return job is None or job.claimed_at is not None
+
+
 def refuse_pass(view: View, subject: Subject, row: Execution | None) -> str:
     """Return why a step may not be skipped or marked done now."""
     if row is None:
         return NO_SUCH_STEP
     if row.status in {"succeeded", "skipped"}:
         return f"the step is {row.status} already"
-    if row.status == "dispatched":
+    if row.status == "dispatched" and _is_at_worker(view, row):
         return "its job is out at a worker"
     if row.status == "polling" and row.job_id is not None:
         return "a poll of it is out at a worker"
-    if row.status in {"pending", "polling"}:
+    if row.status in {"pending", "polling", "dispatched"}:
         return "" if subject.member is not None and subject.member.status == "active" else refuse_retry(view, subject)
     return refuse_retry(view, subject)
 

@@ -121,6 +121,21 @@ def _carry_pauses(view: View, origin: Member, heir: Member) -> None:
             view.move_hold(hold, "lifted", "moved")
 
 
+def _ask_again(view: View, source: Subject, heir: Member) -> None:
+    """Ask before a step of no return runs again: the heir begins every phase anew that was not passed."""
+    for lane in source.lanes:
+        rows = view.steps_of(lane) if lane.kind == "phase" and lane.status != "succeeded" else []
+        if any(row.is_one_way and row.dispatched_at is not None for row in rows):
+            open_hold(
+                view,
+                scope="member",
+                kind="one_way",
+                reason=f"{lane.sequence} would run again over a one_way step that was sent in batch {lane.batch_id}",
+                batch=view.batches[heir.batch_id],
+                member_id=heir.id,
+            )
+
+
 def on_moving(view: View, event: Moving) -> None:
     """Let a member go on in another batch; nothing is cleaned up after it here."""
     origin, heir = view.members.get(event.origin_id), view.members.get(event.member_id)
@@ -136,6 +151,7 @@ def on_moving(view: View, event: Moving) -> None:
     view.touch_member(heir)
     origin.moved_to = heir.id
     _carry_pauses(view, origin, heir)
+    _ask_again(view, source, heir)
     if origin.status == "failed":
         origin.has_left = 1
         view.touch_member(origin)

@@ -81,7 +81,7 @@ class Wanted:
         elif isinstance(event, _BY_MEMBER):
             self._whole(event.member_id, deep=isinstance(event, _DEEP))
         elif isinstance(event, ev.Moving):
-            self._whole(event.origin_id)
+            self._whole(event.origin_id, deep=True)
             self._whole(event.member_id)
         elif isinstance(event, ev.Absent):
             # Nobody leaves where a human must decide about all: their lanes are not looked at.

@@ -150,6 +150,19 @@ def test_what_is_out_or_over_cannot_be_passed(says: Behaviour, why: str) -> None
     assert world.steps("ann")["a"] in {"succeeded", "dispatched"}
 
 
+@pytest.mark.parametrize("how", [skip, mark_done])
+def test_a_job_that_nobody_has_claimed_is_taken_back(how: Callable[[World, str], str]) -> None:
+    world = World()
+    world.publish(ABC)
+    world.batch("wave", ["ann"])
+    world.step(most=0)
+    assert world.steps("ann")["a"] == "dispatched"
+    assert how(world, "a") == "done"
+    world.run()
+    assert calls(world) == "b c"
+    assert outcomes(world) == (["cancelled"] if how is skip else ["marked_done"])
+
+
 def test_a_poll_that_is_out_is_waited_for() -> None:
     world = play(book(phase("prepare", step("a", poll=POLL))), a=in_turn(NOT_YET, silent()))
     world.pass_time(300)

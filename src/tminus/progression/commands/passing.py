@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import orjson
 
-from tminus.progression import course, lanes, step
+from tminus.progression import course, drain, lanes, step
 from tminus.progression import member as members
 from tminus.progression.actions import (
     BACK_TO,
@@ -82,17 +82,20 @@ def _pass(view: View, subject: Subject, lane: Lane, row: Execution, event: PassS
     row.ready_at = row.retry_after = row.poll_due_at = None
     row.error_message = row.error_type = None
     row.completed_at = view.now
+    job = step.last_job(lane, row)
+    was_out = row.status in {"dispatched", "polling"}
+    drain.release(view, subject, row)
     if event.done:
         view.move_execution(row, "succeeded", "marked done", lane.member_id, event.reason)
         view.decision.results[row.id] = orjson.dumps(event.outputs).decode() if event.outputs else None
-        step.note_attempt(view, row, step.last_job(lane, row), "marked_done")
+        step.note_attempt(view, row, job, "marked_done")
         if row.is_one_way and row.dispatched_at is None:
             # Done by hand before it was ever sent: the point of no return has been passed all the same.
             row.dispatched_at = view.now
         step.keep_outputs(view, subject, event.outputs)
     else:
-        if row.status == "polling":
-            step.note_attempt(view, row, step.last_job(lane, row), "cancelled")
+        if was_out:
+            step.note_attempt(view, row, job, "cancelled")
             view.move_execution(row, "cancelled", "skipped", lane.member_id, event.reason)
             view.move_execution(row, "pending", "skipped", lane.member_id)
         view.move_execution(row, "skipped", "skipped", lane.member_id, event.reason)
