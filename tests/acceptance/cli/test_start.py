@@ -36,9 +36,10 @@ def test_the_first_five_minutes(tmp_path: Path) -> None:
     assert (made.returncode, made.stderr.splitlines()[-1]) == (0, "Try:   tminus validate")
     wave = tmp_path / "wave"
     assert {path.name for path in wave.iterdir()} == {
-        *("runbook.yaml", "members.csv", "functions.py", "runbook.schema.json"),
+        *("runbook.yaml", "members.csv", "functions.py", "runbook.schema.json", "wave.test.yaml"),
     }
     assert run(wave, "validate", "--strict").stdout == "runbook.yaml: valid, 4 phases, 6 steps, 1 rollback.\n"
+    assert run(wave, "runbook", "test").stdout.endswith("1 of 1 cases came out as expected\n")
     header = (wave / "members.csv").read_text(encoding="utf-8").splitlines()[0]
     assert run(wave, "template", "runbook.yaml").stdout.strip() == header
     assert run(wave, "runbook", "publish").returncode == 0

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, cast
 import pytest
 
 from tests.acceptance.screens.waves import BOOK, for_some, taken, upn, wave
+from tminus.cli.report import words
 from tminus.cli.report.page import page
 from tminus.cli.report.prose import prose
 from tminus.progression import events as ev
@@ -115,13 +116,13 @@ def test_it_asks_nobody_for_anything(world: World) -> None:
 
 def test_it_says_all_that_a_committee_asks(world: World) -> None:
     report, pages = told(world)
-    words = " ".join(Seen("".join(page(report, pages))).words)
+    shown = " ".join(Seen("".join(page(report, pages))).words)
     for text in (
         "4 of 5 members are through; 1 failed and rolled back; 1 left.", "Europe/Berlin", "by anna", "T-5d", "v1",
         "409 address already in use", "cutover/primary", upn(102), "rollback undo", "clean", "stays where he is",
     ):  # fmt: skip
-        assert text in words, text
-    assert all(words.count(upn(number)) >= 1 for number in range(101, 107))
+        assert text in shown, text
+    assert all(shown.count(upn(number)) >= 1 for number in range(101, 107))
 
 
 def test_fifty_thousand_members_are_never_one_text(world: World) -> None:
@@ -166,3 +167,23 @@ def test_what_looks_like_a_secret_is_in_no_report(world: World) -> None:
 
 def test_every_act_of_an_operator_has_its_words() -> None:
     assert {command.__name__ for command in ev.Command.__subclasses__()} <= set(acts.WORDS)
+
+
+@pytest.mark.parametrize(
+    ("reason", "said"),
+    [
+        ("gate:waiting", "pending: waits for the go/no-go"),
+        ("gate:rejected", "pending: the go/no-go was no-go"),
+        ("gate:expired", "pending: the go/no-go ran out unanswered"),
+        ("hold:7", "pending: held, see hold 7"),
+        ("phase:prepare", "pending: waits for phase prepare"),
+        ("no members at its due time", "pending: no members at its due time"),
+        (None, "pending"),
+    ],
+)
+def test_what_keeps_a_phase_shut_is_said_in_words(world: World, reason: str | None, said: str) -> None:
+    phases = cast("list[Record]", told(world)[0]["phases"])
+    nothing: Record = {}
+    shut = phases[0] | {"dispatched_at": None, "status": "pending", "reason": reason, "took_s": None}
+    shut["trouble"] = nothing
+    assert words.phase_note(shut, words.Times("UTC", None)).split(" · ")[1] == said

@@ -48,6 +48,7 @@ def sample() -> Beginning:
         [
             Draft("runbook.yaml", _packed("runbook.yaml"), "4 phases, 6 steps, 1 rollback"),
             Draft("members.csv", _packed("members.csv"), "3 sample people"),
+            Draft("wave.test.yaml", _packed("wave.test.yaml"), "1 case for `tminus runbook test`"),
             Draft("functions.py", _packed("functions.py"), "6 Python functions; replace their bodies"),
             schema(),
         ]

@@ -58,7 +58,7 @@ def phase_note(phase: Record, times: Times) -> str:
     parts = [f"planned {times.at(phase['due_at'])}" if phase["due_at"] else "advanced by hand"]
     late = cast("float | None", phase["late_s"])
     if phase["dispatched_at"] is None:
-        parts += [f"{phase['status']}: {phase['reason']}" if phase["reason"] else str(phase["status"])]
+        parts.append(f"{phase['status']}: {_shut(str(phase['reason']))}" if phase["reason"] else str(phase["status"]))
     elif late is not None and late >= _ON_TIME_S:
         parts.append(f"opened {span(late)} late, {times.at(phase['dispatched_at'])}")
     elif late is not None:
@@ -71,6 +71,18 @@ def phase_note(phase: Record, times: Times) -> str:
     if phase["completed_at"] != phase["first_completed_at"]:
         parts.append(f"opened again later, ended {times.at(phase['completed_at'])}")
     return " · ".join([*parts, *trouble(phase)])
+
+
+def _shut(reason: str) -> str:
+    """Say what keeps a phase shut."""
+    kind, _, rest = reason.partition(":")
+    answers = {"rejected": "the go/no-go was no-go", "expired": "the go/no-go ran out unanswered"}
+    words = {
+        "gate": answers.get(rest, "waits for the go/no-go"),
+        "hold": f"held, see hold {rest}",
+        "phase": f"waits for phase {rest}",
+    }
+    return words.get(kind, reason)
 
 
 def trouble(phase: Record) -> list[str]:

@@ -116,7 +116,8 @@ def _fold(found: list[Record], row: Record, said: dict[tuple[str, str], tuple[st
     if (subject, str(row["at"])) in said:
         answer, hold = said[subject, str(row["at"])]
         words = f"{answer}: {hold['kind']}"
-        subject = " ".join(str(hold[key]) for key in ("phase_name", "member_key") if hold[key]) or subject
+        about = [str(hold[key]) for key in ("phase_name", "member_key") if hold[key]]
+        subject = " ".join(about) or {"batch": "the batch", "all": "everything"}.get(str(hold["scope"]), subject)
     act: Record = {
         "at": row["at"],
         "until": row["at"],
