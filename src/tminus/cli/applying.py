@@ -93,8 +93,9 @@ def _ask(kept: KeptPlan, *, now: bool) -> None:
     parts = [f"publish {plan.runbook_name} v{plan.version}"] if plan.publishes else []
     for batch in plan.batches:
         if batch.members:
-            at = "now" if now else batch.t0 or "without T-0"
-            parts.append(f"make a batch of {len(batch.members):,} members, T-0 {at}")
+            at = "T-0 now" if now else f"T-0 {batch.t0}" if batch.t0 else "waiting to be advanced"
+            count = len(batch.members)
+            parts.append(f"make a batch of {count:,} member{'' if count == 1 else 's'}, {at}")
     telling.say(f"{kept.name}: {', '.join(parts[:4])}{' …' if len(parts) > 4 else ''}")  # noqa: PLR2004 - a line's worth.
     if not typer.confirm("Go on?", err=True):
         raise TminusError("E458", "it was not applied: the answer was no", place=kept.name)

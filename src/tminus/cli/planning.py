@@ -16,6 +16,7 @@ from tminus.cli.options import Actor, Db, Format
 from tminus.cli.progress import Progress
 from tminus.cli.session import acting, opened, pairs
 from tminus.cli.whys import same_database, typed
+from tminus.cli.worker_options import Functions
 from tminus.domain.errors import TminusError
 from tminus.progression.outlook import records
 from tminus.progression.outlook.tally import Outlook, outlook_of
@@ -46,10 +47,7 @@ def plan(
         str | None, typer.Option("--save", metavar="NAME", help="Keep it under this name; plan-7f3a or so without it.")
     ] = None,
     no_save: Annotated[bool, typer.Option("--no-save", help="Keep nothing, and make no database.")] = False,
-    functions: Annotated[
-        list[Path] | None,
-        typer.Option("--functions", metavar="FILE", help="Python file of functions, read as text; may be repeated."),
-    ] = None,
+    functions: Functions = None,
     detailed: Annotated[bool, typer.Option("--detailed-exitcode", help="End with 10 when there are changes.")] = False,
     actor: Actor = None,
     shape: Format = "table",

@@ -35,7 +35,7 @@ _ALL: Final = (
     Command("init", "starting", "init", "Write a runbook, members and functions to begin with."),
     Command("up", "serving", "up", "Run everything in one process; functions run in child processes."),
     Command("validate", "offline", "validate", "Check runbooks, offline: every error at once, with line and column."),
-    Command("plan", "planning", "plan", "Say who would run what, when, and what would not; nothing is touched."),
+    Command("plan", "planning", "plan", "Say who would run what, and when; also plan show, list, diff."),
     Command("rehearse", "rehearsing", "rehearse", "Run the whole countdown on a virtual clock, with faults."),
     Command("apply", "applying", "apply", "Make what a saved plan says; a stale plan is refused."),
     Command("status", "looking", "status", "Open batches, what waits for a human, what falls due within 24 hours."),

@@ -58,6 +58,15 @@ def test_a_published_runbook_is_not_published_again(terminal: Terminal) -> None:
     assert terminal.value("SELECT count(*) FROM runbooks") == 1
 
 
+def test_an_inactive_runbook_is_published_anew(terminal: Terminal) -> None:
+    terminal.well("runbook", "publish")
+    terminal.well("runbook", "deactivate", "wave")
+    refused(terminal.run("plan", "wave", *WANTED), 7, "E521")
+    assert "publishes v2" in terminal.well("plan", *WANTED, "--save", "one").out
+    assert terminal.well("apply", "one", "--yes").out.startswith("wave v2 published; batch 1 of 4 members made")
+    assert terminal.value("SELECT version FROM runbooks WHERE is_active") == 2
+
+
 def test_applied_twice_it_says_so_and_changes_nothing(desk: Terminal) -> None:
     first = desk.well("apply", "one", "--yes", "-o", "json").fields()
     assert (first["already"], first["published"], first["version"]) == (False, True, 1)

@@ -149,4 +149,5 @@ def test_many_differences_are_counted(desk: Terminal) -> None:
     desk.well("plan", *WANTED, *AT, "--save", "two")
     shown = desk.well("plan", "diff", "one", "two").out
     assert "  and 30 more: member new; -o wide lists them" in shown
+    assert len(shown.splitlines()) == 1 + 4 + 20 + 1
     assert len(desk.well("plan", "diff", "one", "two", "-o", "wide").out.splitlines()) == 1 + 4 + 50

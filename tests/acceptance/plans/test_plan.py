@@ -164,6 +164,16 @@ def test_without_t0_each_phase_waits_for_an_advance(terminal: Terminal) -> None:
     assert "2nd advance T-0 cutover" in shown_words
 
 
+def test_without_t0_the_largest_offset_comes_first_wherever_it_stands(terminal: Terminal) -> None:
+    head, first = BOOK.split("  - name: prepare\n")
+    before, behind = first.split("  - name: cutover\n")
+    cutover, finish = behind.split("on_batch_finished:\n")
+    swapped = f"{head}  - name: cutover\n{cutover}  - name: prepare\n{before}on_batch_finished:\n{finish}"
+    put(terminal, "runbook.yaml", swapped)
+    assert list(stages(planned(terminal))) == ["init", "prepare", "cutover", "finish"]
+    assert list(stages(planned(terminal, *AT))) == ["init", "prepare", "cutover", "finish"]
+
+
 def test_a_t0_that_is_past_says_now_and_an_old_one_is_held(terminal: Terminal) -> None:
     found = planned(terminal, "--at", "2020-01-01")
     assert [one["kind"] for one in rows(found, "holds")] == ["old_t0"]

@@ -124,6 +124,20 @@ def test_a_batch_that_the_source_made_meanwhile_makes_the_plan_stale(desk: Termi
     refused(desk.run("apply", "one", "--yes"), 6, "E450")
 
 
+def test_a_time_that_others_have_taken_meanwhile_makes_the_plan_stale(desk: Terminal) -> None:
+    desk.well("runbook", "publish")
+    desk.well("plan", "--save", "one")
+    put(desk, "people.csv", PEOPLE.replace("cleo", "carl").replace("anna", "alex").replace("ben", "bob"))
+    desk.well("plan", "--save", "others")
+    desk.well("apply", "others", "--yes")
+    put(desk, "people.csv", PEOPLE)
+    before = desk.dump()
+    ran = desk.run("apply", "one", "--yes")
+    refused(ran, 6, "E450")
+    assert "batch 1 has been made for 2031-12-04T21:00:00.000Z" in ran.err
+    assert desk.dump() == before
+
+
 def test_a_plan_of_a_source_has_its_own_times(desk: Terminal) -> None:
     desk.well("plan", "--save", "one")
     refused(desk.run("apply", "one", "--yes", "--now"), 6, "E456")

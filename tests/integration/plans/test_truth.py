@@ -37,6 +37,7 @@ phases:
     offset: T+1d
     steps:
       - {name: last, worker_id: w, function: Last, params: {made: "{{made}}", seen: "{{Seen}}"}}
+      - {name: after, worker_id: w, function: After}
   - name: first
     offset: T-1d
     rings: [1, "50%", "100%"]

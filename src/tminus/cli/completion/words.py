@@ -54,7 +54,8 @@ def _following(words: list[str], current: str) -> Iterable[Word]:
             return [*inside, *_of_command(found, words[count:], current)]
     if not words:
         top = [(one.path, one.summary) for one in known.values() if " " not in one.path]
-        return [*top, *GROUPS.items(), ("help", "Explain a command."), _HELP]
+        groups = [one for one in GROUPS.items() if one[0] not in known]
+        return [*top, *groups, ("help", "Explain a command."), _HELP]
     return inside
 
 
