@@ -40,7 +40,7 @@ class Pending(Exception):  # noqa: N818 - it is no error: raised or returned, it
     """The work has begun elsewhere and is not finished: the step polls. `data` tells how far it is."""
 
     def __init__(self, data: object = None) -> None:
-        """Keep what is known so far; it is shown while the step polls."""
+        """Keep what is known so far: it is the step's result while it polls."""
         super().__init__(data)
         self.data = data
 

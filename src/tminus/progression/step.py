@@ -49,7 +49,7 @@ def on_result(view: View, event: ResultArrived) -> None:
     if event.error is not None:
         attempt_failed(view, subject, lane, row, event.error, event, "failed")
     elif event.complete is False:
-        _still_going(view, lane, row)
+        _still_going(view, lane, row, event)
     else:
         _succeeded(view, subject, lane, row, event)
 
@@ -218,7 +218,7 @@ def on_ready(view: View, event: ExecutionReady) -> None:
         follow_up(view, subject, lane, row)
 
 
-def _still_going(view: View, lane: Lane, row: Execution) -> None:
+def _still_going(view: View, lane: Lane, row: Execution, event: ResultArrived) -> None:
     if row.status == "dispatched":
         warning = None
         if not row.is_poll_step:
@@ -229,6 +229,8 @@ def _still_going(view: View, lane: Lane, row: Execution) -> None:
         row.poll_started_at = view.now
         view.move_execution(row, "polling", "complete: false", lane.member_id, warning)
     row.last_polled_at = view.now
+    # How far the work is, for people: what comes after it takes its place.
+    view.decision.results[row.id] = event.result_json
     plan_poll(view, row)
 
 
@@ -321,6 +323,8 @@ def attempt_failed(  # noqa: PLR0913, PLR0917 - what failed, why, and how its at
 def again(view: View, subject: Subject, lane: Lane, row: Execution, cause: str) -> None:
     """Put a failed execution back to `pending`; it waits for its time, and for its own job to drain."""
     view.move_execution(row, "pending", cause, lane.member_id)
+    if row.poll_started_at is not None:
+        view.decision.results[row.id] = None
     row.poll_started_at = row.last_polled_at = row.poll_due_at = row.completed_at = None
     row.poll_count = 0
     if lane.kind == "phase":

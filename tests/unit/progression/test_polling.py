@@ -222,3 +222,26 @@ def test_a_retry_polls_anew() -> None:
     assert retry(world) == "done"
     world.pass_time(300)
     assert world.called("a")[-2:] == ["step-1-retry-1", "step-1-retry-1-poll-1"]
+
+
+def test_what_is_known_so_far_is_seen_while_it_polls_and_gone_when_it_starts_anew() -> None:
+    seen = "SELECT result_json FROM step_executions WHERE id = 1"
+    half: dict[str, object] = {"complete": False, "data": {"percent": 50}}
+    again = {"max_retries": 1, "interval": "1m"}
+    world = play(polled(retry=again), a=in_turn(NOT_YET, ok(half), fails(), NOT_YET, ok({"complete": True, "n": 1})))
+    assert world.value(seen) == '{"complete":false}'
+    world.pass_time(300)
+    assert world.value(seen) == '{"complete":false,"data":{"percent":50}}'
+    world.pass_time(300)
+    assert world.value(seen) is None
+    world.pass_time(60 + 300)
+    assert world.value(seen) == '{"complete":true,"n":1}'
+
+
+def test_an_operators_retry_forgets_how_far_it_was() -> None:
+    world = play(polled(), a=in_turn(*[NOT_YET] * 12, silent()))
+    world.pass_time(HOUR)
+    seen = "SELECT result_json FROM step_executions WHERE id = 1"
+    assert (world.steps("ann")["a"], world.value(seen)) == ("poll_timeout", '{"complete":false}')
+    assert retry(world) == "done"
+    assert (world.steps("ann")["a"], world.value(seen)) == ("dispatched", None)

@@ -182,6 +182,8 @@ def _reopen_step(view: View, lane: Lane, row: Execution) -> None:
         row.round += 1
         row.retry_count, row.throttled_sec = 0, 0.0
         row.first_dispatched_at = row.retry_after = row.ready_at = row.completed_at = None
+        if row.poll_started_at is not None:
+            view.decision.results[row.id] = None
         row.poll_started_at = row.last_polled_at = row.poll_due_at = None
         row.poll_count = 0
         row.cancelled_by = None
