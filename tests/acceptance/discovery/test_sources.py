@@ -162,6 +162,14 @@ def test_a_failure_is_shown_is_asked_again_later_each_time_and_is_cleared(tmp_pa
     assert next_at(scene) == plus(scene.clock.now, INTERVAL_S)
 
 
+def test_a_source_that_is_asked_every_second_is_looked_at_again_within_a_minute(tmp_path: Path) -> None:
+    scene = Scene(tmp_path, book().replace("interval: 5m", "interval: 1s"))
+    for _ in range(12):
+        scene.look()
+    assert scene.world.value("SELECT source_failures FROM runbooks") == 12
+    assert next_at(scene) == plus(scene.clock.now, 60)
+
+
 def test_a_failure_changes_nobody(tmp_path: Path) -> None:
     scene = Scene(tmp_path)
     scene.told(keys(3))

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 CLAIM_S: Final = 15.0
 SILENT_S: Final = 120.0
 BACKOFF_S_MAX: Final = 3600.0
+BACKOFF_INTERVALS_MAX: Final = 60.0
 
 _FROM_ENABLED: Final = """FROM runbooks r JOIN runbook_automation_settings a ON a.runbook_name = r.name
   WHERE r.is_active AND a.automation_enabled"""
@@ -108,10 +109,14 @@ def ask_soon(tx: Tx, now: Instant, *, failed_only: bool) -> None:
 
 
 def fail(tx: Tx, due: Due | Asked, error: TminusError, now: Instant, interval_s: float) -> None:
-    """Keep an error on the runbook and ask later: after an interval, then twice as long each time, up to an hour."""
+    """Keep an error on the runbook and ask later: after an interval, then twice as long each time.
+
+    The longest pause is sixty intervals, or an hour: who wants to be asked every second is not left alone for an hour.
+    """
     row = tx.one("SELECT source_failures, source_asks FROM runbooks WHERE id = ?", (due.runbook_id,))
     failures, ask = (number(value) for value in row) if row else (0, 0)
-    delay_s = min(interval_s * 2.0 ** min(failures, 30), max(interval_s, BACKOFF_S_MAX))
+    most_s = max(interval_s, min(BACKOFF_S_MAX, interval_s * BACKOFF_INTERVALS_MAX))
+    delay_s = min(interval_s * 2.0 ** min(failures, 30), most_s)
     mine = due.ask if isinstance(due, Asked) else ask
     changed = tx.run(_FAIL, (str(error), now, plus(now, delay_s), due.runbook_id, mine))
     if changed and isinstance(error, SourceError):

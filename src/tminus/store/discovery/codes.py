@@ -12,7 +12,7 @@ CODES: Final[tuple[Code, ...]] = (
         title="The source failed",
         side=Side.INFRASTRUCTURE,
         cause="Reading the source ended with an error that has no code of ours; the message names its kind.",
-        cure="Try the source's query by hand. It is asked again, each time after a longer pause, up to an hour.",
+        cure="Try the source's query by hand. It is asked again, each time after a longer pause.",
         exit_code=1,
         http_status=502,
     ),
