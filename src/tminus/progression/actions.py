@@ -85,7 +85,8 @@ def refuse_pass(view: View, subject: Subject, row: Execution | None) -> str:
 def sent_after(view: View, subject: Subject, to_phase: str | None) -> list[tuple[Lane, Execution]]:
     """Return what a rollback to this phase (None: of everything) has to undo, oldest first."""
     later = lanes_after(subject, to_phase)
-    found = [(lane, row) for lane in later for row in view.steps_of(lane) if row.dispatched_at is not None]
+    rows = [(lane, row) for lane in later for row in view.steps_of(lane) if row.dispatched_at is not None]
+    found = [(lane, row) for lane, row in rows if not _is_undone(view, subject, lane, row)]
     return sorted(found, key=lambda pair: pair[1].dispatched_at or "")
 
 
@@ -97,6 +98,20 @@ def lanes_after(subject: Subject, to_phase: str | None) -> list[Lane]:
         places = [at for at, lane in enumerate(ordered) if lane.sequence == to_phase]
         ordered = ordered[places[-1] + 1 :] if places else []
     return ordered
+
+
+def _is_undone(view: View, subject: Subject, lane: Lane, row: Execution) -> bool:
+    """Tell whether what undoes a step has run to a clean end since the step was sent: it is not run twice."""
+    if row.is_one_way:
+        return False
+    name = lanes.step_of(view, lane, row).on_failure
+    return row.status == "rolled_back" or any(
+        other.kind == "rollback"
+        and other.status == "succeeded"
+        and name in other.sequence.split("\n")
+        and (other.started_at or "") >= (row.dispatched_at or "")
+        for other in subject.lanes
+    )
 
 
 def undoing(view: View, subject: Subject, sent: list[tuple[Lane, Execution]]) -> tuple[int, list[str]]:

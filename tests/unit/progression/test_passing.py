@@ -287,6 +287,31 @@ def test_a_failed_member_may_be_rolled_back_as_well() -> None:
     assert world.member_status("ann") == "failed"
 
 
+def test_what_was_undone_already_is_not_undone_again() -> None:
+    text = book(
+        phase("prepare", step("a", on_failure="un_a"), step("b", on_failure="un_b")),
+        rollbacks={"un_a": [step("un_a")], "un_b": [step("un_b")]},
+    )
+    world = play(text, b=fails())
+    assert calls(world) == "a b un_b"
+    assert roll_back(world) == "done"
+    world.run()
+    assert calls(world) == "a b un_b un_a"
+    assert roll_back(world) == "nothing has been sent that could be undone"
+
+
+def test_what_was_sent_again_after_it_was_undone_is_undone_again() -> None:
+    world = play(LADDER)
+    for _ in range(2):
+        world.clock.advance(60)
+        assert roll_back(world, to_phase="two") == "done"
+        world.run()
+        world.clock.advance(60)
+        retry(world)
+        world.run()
+    assert calls(world).count("un_e") == 2
+
+
 def test_what_a_rollback_on_demand_could_not_undo_is_asked_about() -> None:
     world = play(LADDER, un_a=fails())
     roll_back(world)
