@@ -18,6 +18,7 @@ from tminus.engine.loop import REST_ROUNDS, Loop, Settings
 from tminus.engine.tick import tick
 from tminus.ports.runner import Answer, Health, Returned
 from tminus.runbook import load
+from tminus.store import sweeps
 from tminus.store.cohort import NewBatch
 from tminus.store.store import Store
 
@@ -93,10 +94,10 @@ def opened(path: str, *, chunk: int = 2_000) -> Store:
     return store
 
 
-def wave(store: Store, text: str, members: int) -> None:
+def wave(store: Store, text: str, members: int, *, name: str = "wave") -> None:
     store.publish(load(text), text)
-    rows = [(f"m{number:04}", orjson.dumps({"upn": f"m{number}"}).decode()) for number in range(members)]
-    store.create_batch(NewBatch("wave", rows, t0=plus(store.now(), -1.0), kind="manual"))
+    rows = [(f"{name}{number:04}", orjson.dumps({"upn": f"m{number}"}).decode()) for number in range(members)]
+    store.create_batch(NewBatch(name, rows, t0=plus(store.now(), -1.0), kind="manual"))
 
 
 def count(store: Store, sql: str) -> int:
@@ -127,6 +128,24 @@ def test_a_wave_goes_on_to_its_end_without_waiting_for_a_tick(members: int, more
     assert sum(1 for timeout_s in runner.polled_s if timeout_s > 0.1) == 0
     assert time.monotonic() - began_s < 60
     assert count(store, DONE) >= members * 4
+
+
+def test_a_small_batch_does_not_wait_until_a_large_one_is_awake(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both are due at once: the cursors of all batches go on side by side."""
+    monkeypatch.setattr(sweeps, "PAGE", 20)
+    turns: list[int] = []
+    for large in (3, 800):
+        store = opened(":memory:")
+        wave(store, book(1), large)
+        wave(store, book(1).replace("name: wave", "name: small"), 3, name="small")
+        loop = Loop(store, Prompt(), Settings(tick_s=FAR_S))
+        loop.begin()
+        turns.append(0)
+        while not count(store, "SELECT count(*) FROM batches WHERE id = 2 AND completed_at IS NOT NULL"):
+            loop.step()
+            turns[-1] += 1
+    alone, beside = turns
+    assert beside <= 2 * alone
 
 
 def test_a_phase_that_a_hold_keeps_shut_does_not_keep_the_loop_awake() -> None:
