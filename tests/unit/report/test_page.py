@@ -10,9 +10,11 @@ import pytest
 
 from tests.acceptance.screens.waves import BOOK, for_some, taken, upn, wave
 from tminus.cli.report import words
+from tminus.cli.report.markup import tag
 from tminus.cli.report.page import page
 from tminus.cli.report.prose import prose
 from tminus.progression import events as ev
+from tminus.progression.events import WorkError
 from tminus.store.insights.report import acts, rows, summary
 from tminus.testing.world import DAY
 
@@ -159,10 +161,19 @@ def test_no_text_becomes_markdown(world: World, payload: str) -> None:
 
 
 def test_what_looks_like_a_secret_is_in_no_report(world: World) -> None:
-    report, pages = told(world)
-    text = "".join([*page(report, pages), *prose(report, pages)])
+    text = "".join([*page(*told(world)), *prose(*told(world))])
     assert '"upn"' not in text
     assert "F-primary" not in text
+    error = WorkError("cannot sign in: password=hunter2", "Denied")
+    leaking = wave(2, behaviours={"F-create": for_some({upn(101)}, error)})
+    report, pages = told(leaking)
+    assert "hunter2" not in str(report)
+    assert "hunter2" not in str(pages)
+    assert str(report).count("password=***") == str(pages).count("password=***") == 1
+
+
+def test_an_attribute_cannot_be_left() -> None:
+    assert tag("p", "x", title='" onclick="x').text == '<p title="&quot; onclick=&quot;x">x</p>'
 
 
 def test_every_act_of_an_operator_has_its_words() -> None:
