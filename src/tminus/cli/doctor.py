@@ -85,5 +85,5 @@ def _workers(processes: Sequence[Record]) -> Check:
     """Say who is at work. Nobody is no fault: whatever is due waits until somebody is."""
     heard = [str(one["name"]) for one in processes if not one["is_silent"]]
     silent = [str(one["name"]) for one in processes if one["is_silent"]]
-    said = f"at work: {named(heard)}" if heard else "nobody is at work: `tminus up` is"
+    said = f"at work: {named(heard)}" if heard else "nobody is at work; `tminus up` starts"
     return _said("workers", ok=True, message=f"{said}; not heard of: {named(silent)}" if silent else said)

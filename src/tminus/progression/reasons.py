@@ -62,7 +62,7 @@ def reason(view: View, subject: Subject, lane: Lane) -> Reason:
         return Reason("closing", "its last step has ended: it closes now", view.now)
     if row.status == "pending":
         return _pending(view, subject, lane, row)
-    return _polling(view, row) if row.status == "polling" else _dispatched(view, subject, lane, row)
+    return _polling(view, lane, row) if row.status == "polling" else _dispatched(view, subject, lane, row)
 
 
 def of_hold(hold: Hold) -> Reason:
@@ -222,13 +222,14 @@ def _dispatched(view: View, subject: Subject, lane: Lane, row: Execution) -> Rea
     return Reason("unclaimed", f"waits for a worker of {row.worker_id}{sent}{again}")
 
 
-def _polling(view: View, row: Execution) -> Reason:
+def _polling(view: View, lane: Lane, row: Execution) -> Reason:
     ends = step.poll_end(row, view)
     until = f"times out at {clock(ends, view.now)}"
     if row.job_id is not None:
         return Reason("poll_out", f"poll {row.poll_count} is at a worker, {until}", ends)
     at = row.poll_due_at
-    every = f"polls every {span(row.poll_interval_sec or 0)}"
+    unasked = "" if lanes.step_of(view, lane, row).poll else ' (the step has no "poll")'
+    every = f"polls every {span(row.poll_interval_sec or 0)}{unasked}"
     following = "" if at is None or at >= ends else f"next at {clock(at, view.now)}, "
     return Reason("poll", f"{every}, {following}{until}", at)
 

@@ -350,6 +350,15 @@ def _poll() -> Reason:
     return why(play(POLLING, prepare=NOT_YET))
 
 
+@SCENES.add(
+    "poll",
+    'polls every 5 min (the step has no "poll"), next at 00:05:00Z, times out at 2026-01-02 00:00:00Z',
+    "00:05:00",
+)
+def _poll_of_a_step_without_one() -> Reason:
+    return why(play(book(phase("prepare")), prepare=NOT_YET))
+
+
 @SCENES.add("poll", "polls every 5 min, times out at 01:00:00Z", "01:00:00")
 def _last_poll() -> Reason:
     world = play(POLLING, prepare=NOT_YET)
