@@ -1,11 +1,12 @@
 """Plans that are kept: show one (or one member of it), list them, compare one with another or with a batch."""
 
+import sys
 from collections.abc import Iterable
 from typing import Annotated
 
 import typer
 
-from tminus.cli import output, planned, telling
+from tminus.cli import output, planned, signs, telling
 from tminus.cli.clocks import wall
 from tminus.cli.exits import Exit
 from tminus.cli.options import Db, Format
@@ -86,8 +87,9 @@ def _show_member(kept: KeptPlan, book: Runbook, key: str, shape: output.Shape) -
     data = next(text for name, text in batch.members if name == key)
     if shape in {"table", "wide"}:
         calls = list(Course(plan, book, batch, masks=True).of_member(key, data))
+        plain = signs.is_plain(sys.stdout)
         for line in planned.member_lines(plan, book.timezone, batch, key, calls):
-            telling.write(line)
+            telling.write(signs.letters(line) if plain else line)
         return
     rows = records.calls(plan, book, key)
     if shape in {"json", "yaml"}:

@@ -1,6 +1,7 @@
 """Commands that need no database: validate, version, and the schema of runbooks."""
 
 import platform
+import shlex
 import sqlite3
 import sys
 from pathlib import Path
@@ -16,6 +17,7 @@ from tminus.cli.options import Db, Format
 from tminus.domain.errors import TminusError
 from tminus.runbook import Verdict, parse, render
 from tminus.runbook.intake import LARGEST_BYTES
+from tminus.runbook.model import Runbook
 from tminus.runbook.schema import json_schema
 
 
@@ -35,7 +37,17 @@ def validate(
     else:
         output.rows([[_of_file(path, verdict) for path, verdict, _ in found]], shape, columns=("file",), name="file")
     failed = any(verdict.errors or (strict and verdict.warnings) for _, verdict, _ in found)
+    if not failed and len(found) == 1 and found[0][1].runbook is not None:
+        telling.suggest(_planning(found[0][0], found[0][1].runbook), shape)
     return Exit.USAGE if failed else Exit.DONE
+
+
+def _planning(path: Path, book: Runbook) -> str:
+    """Name the command that plans a runbook; what only a person knows is named by what it is."""
+    words = ["tminus", "plan", str(path)] if path != Path("runbook.yaml") else ["tminus", "plan"]
+    if book.data_source.type in {"manual", "event"}:
+        words += ["--members", str(path.parent / "members.csv")]
+    return shlex.join([*words, *(part for name in book.inputs for part in ("--data", f"{name}=VALUE"))])
 
 
 def check(path: Path) -> tuple[Verdict, bytes]:

@@ -13,6 +13,7 @@ from tests.acceptance.plans.desk import AT, BOOK, MEMBERS, TICKET, WANTED, elsew
 if TYPE_CHECKING:
     from tests.acceptance.cli.terminal import Terminal
 
+CSV = "{type: csv, connection: PEOPLE, primary_key: upn, batch_time_column: When}"
 SCREEN = """\
 Plan for wave · 3 of 4 members · 15 step runs (2 once + 13) · publishes v1
   (DIGEST)
@@ -282,3 +283,14 @@ def test_a_plan_goes_through_a_pipe_of_letters(terminal: Terminal) -> None:
     assert all(len(line) <= 60 for line in narrow.out.splitlines()), narrow.out
     wide = terminal.run("plan", *WANTED, *AT, "-o", "wide")
     assert any(len(line) > 120 for line in wide.out.splitlines())
+
+
+def test_a_runbook_that_is_valid_leads_to_its_plan(terminal: Terminal) -> None:
+    checked = terminal.well("validate")
+    assert checked.err == "Try:   tminus plan --members members.csv --data ticket=VALUE\n"
+    terminal.well(*checked.err.split()[2:])
+    assert terminal.well("validate", "-o", "json").err == ""
+    put(terminal, "other.yaml", BOOK.replace("{type: manual, primary_key: upn}", CSV).replace("inputs: [ticket]\n", ""))
+    assert terminal.well("validate", "other.yaml").err == "Try:   tminus plan other.yaml\n"
+    put(terminal, "other.yaml", f"{BOOK}bogus: 1\n")
+    assert terminal.run("validate", "other.yaml").err == ""
