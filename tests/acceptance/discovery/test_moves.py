@@ -202,6 +202,19 @@ def test_whom_an_operator_moved_goes_where_the_source_wants_once_the_pin_is_rele
     assert scene.violations() == []
 
 
+def test_a_value_that_is_called_like_a_pin_is_none(tmp_path: Path) -> None:
+    scene = Scene(tmp_path)
+    scene.told({**keys(2), "cy": LATER})
+    values: dict[str, object] = {"Name": BATCH_PIN, "xbatch": "y", "xstay": "y"}
+    for key in ("m000", "m001"):
+        member_id = scene.world.member_id(key)
+        scene.world.command(ev.EditData(actor="ann", reason="so", member_id=member_id, values=values))
+    scene.told({"m001": NEAR, "m000": LATER, "cy": LATER})
+    assert homes(scene) == {"cy": LATER, "m000": LATER, "m001": NEAR}
+    scene.told({"m000": LATER}, {"m000": LATER})
+    assert [kind for kind, _ in scene.holds()] == ["vanished", "leavers"]
+
+
 def test_whom_an_operator_moved_does_not_move_on_with_the_batch(tmp_path: Path) -> None:
     scene = Scene(tmp_path)
     scene.told({"ann": NEAR, "bob": NEAR, "cyd": LATER})

@@ -23,7 +23,7 @@ QUERIES = {
     "absent members": (leavers.ABSENT, ("w",), "source_rows_missed"),
     "settled absences": (leavers.SETTLE, ("w", 2, 9), "source_rows_missed"),
     "keys of an ended batch": (moves.STILL_PUT, ("w", KEYS, T), "sqlite_autoindex_source_rows_1"),
-    "movers": (moves.MOVERS, ("w", T, "%x%"), "source_rows_pending"),
+    "movers": (moves.MOVERS, ("w", T), "source_rows_pending"),
     "where keys live": (pending.LIVING, (KEYS, "w"), "batch_members_key"),
     "what became of keys": (pending.PAST, (KEYS, "w"), "batch_members_key"),
 }

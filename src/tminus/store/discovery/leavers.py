@@ -40,7 +40,7 @@ _ASKED: Final = """SELECT DISTINCT h.batch_id FROM holds h JOIN batches b ON b.i
   WHERE h.is_open AND h.kind IN ('leavers', 'vanished') AND b.runbook_name = ?
     AND b.status IN ('detected', 'init_dispatched', 'active')"""
 _STAYING: Final = """SELECT id FROM batch_members WHERE id IN (SELECT value FROM json_each(?))
-  AND pinned_json LIKE '%"_stay"%'"""
+  AND pinned_json -> '$._stay' IS NOT NULL"""
 _LIVING: Final = """SELECT count(*) FROM batch_members WHERE batch_id = ? AND moved_to IS NULL
   AND (status = 'active' OR (status = 'failed' AND NOT has_left))"""
 _REMOVED: Final = """SELECT count(*) FROM batch_members m WHERE m.batch_id = ?1 AND (m.removed_at >= ?2 OR EXISTS

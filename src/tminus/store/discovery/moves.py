@@ -41,10 +41,10 @@ _TOLD: Final = """SELECT h.batch_id, b.source_time, h.evidence_json FROM holds h
 STILL_PUT: Final = """SELECT 1 FROM source_rows
   WHERE runbook_name = ? AND member_twin IN (SELECT value FROM json_each(?)) AND batch_time = ? AND is_current
   LIMIT 1"""
-MOVERS: Final = """SELECT m.batch_id, m.id, m.member_key FROM source_rows s
+MOVERS: Final = f"""SELECT m.batch_id, m.id, m.member_key FROM source_rows s
   CROSS JOIN batch_members m ON m.member_key = s.member_key CROSS JOIN batches b ON b.id = m.batch_id
   WHERE s.runbook_name = ?1 AND s.is_pending AND s.missed_count = 0 AND s.batch_time = ?2
-    AND m.status IN ('active', 'failed') AND m.moved_to IS NULL AND m.pinned_json NOT LIKE ?3
+    AND m.status IN ('active', 'failed') AND m.moved_to IS NULL AND m.pinned_json -> '$.{BATCH_PIN}' IS NULL
     AND b.runbook_name = ?1 AND b.kind = 'source' AND b.source_time <> ?2 AND NOT b.is_cancelling
     AND b.status IN ('detected', 'init_dispatched', 'active')
     AND NOT EXISTS (SELECT 1 FROM batches x WHERE x.runbook_name = ?1 AND x.source_time = ?2)
@@ -90,7 +90,7 @@ def reschedule_whole(desk: Desk) -> Iterator[None]:
 def _movers(tx: Tx, name: str, time: Instant) -> dict[int, dict[int, str]]:
     """Return by batch the members whose rows name a time that has no batch yet."""
     found: dict[int, dict[int, str]] = defaultdict(dict)
-    for batch_id, member_id, key in tx.all(MOVERS, (name, time, f'%"{BATCH_PIN}"%')):
+    for batch_id, member_id, key in tx.all(MOVERS, (name, time)):
         found[number(batch_id)][number(member_id)] = text(key)
     return found
 

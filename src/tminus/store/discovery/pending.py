@@ -101,7 +101,7 @@ def _living(row: tuple[Value, ...]) -> Living:
         text(row[4]),
         None if source_time is None else Instant(source_time),
         None if t0 is None else Instant(t0),
-        f'"{BATCH_PIN}"' in text(row[7]),
+        BATCH_PIN in orjson.loads(text(row[7])),
     )
 
 
