@@ -15,7 +15,7 @@ from tminus.progression import events as ev
 from tminus.store.reading import number, text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from typing import Literal
 
     from tminus.db.connection import Tx, Value
@@ -144,18 +144,15 @@ def behind(tx: Tx, after: int = 0, page: int = 50) -> list[ev.VersionMove]:
     return found
 
 
-def _shares(tx: Tx, cursors: str, page: int) -> Iterator[tuple[Value, Value, int]]:
-    """Yield each batch that a cursor goes through with its share of a page: a large one keeps no small one waiting."""
-    going = tx.all(cursors)
-    share = max(1, page // max(1, len(going)))
-    for batch_id, after in going[:page]:
-        yield batch_id, after, share
-
-
 def take_wakes(tx: Tx, page: int = PAGE) -> list[ev.Event]:
     """Take the next waiting lanes of every batch whose wake cursor is set, and move the cursor on."""
     found: list[ev.Event] = []
-    for batch_id, after, room in _shares(tx, WAKING, page):
+    going = tx.all(WAKING)
+    for left, (batch_id, after) in zip(range(len(going), 0, -1), going, strict=True):
+        # An equal share of what is left of the page: a large batch keeps no small one waiting.
+        room = -(-(page - len(found)) // left)
+        if room <= 0:
+            break
         rows = tx.all(WAITING_LANES, (batch_id, after, room))
         found += _wakes(number(batch_id), rows)
         tx.run(WAKE_ON, (number(rows[-1][0]) if len(rows) == room else None, batch_id, after))
@@ -175,7 +172,11 @@ def take_endings(tx: Tx, page: int = PAGE) -> tuple[list[ev.Event], list[ev.Even
     """
     found: list[ev.Event] = []
     settled: list[ev.Event] = []
-    for batch_id, after, room in _shares(tx, ENDING, page):
+    going = tx.all(ENDING)
+    for left, (batch_id, after) in zip(range(len(going), 0, -1), going, strict=True):
+        room = -(-(page - len(found)) // left)
+        if room <= 0:
+            break
         rows = tx.all(ENDING_MEMBERS, (batch_id, after, room))
         found += [ev.MemberEnding(number(batch_id), number(i)) for (i,) in rows]
         if len(rows) < room:
