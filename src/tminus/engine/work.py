@@ -65,7 +65,9 @@ class Work:
             if isinstance(report, Answer):
                 found.append(arrived(held.execution_id, report))
             elif report.started:
-                found.append(ev.JobLost(held.execution_id, report.job_id, returned=True, reason=report.reason))
+                found.append(
+                    ev.JobLost(held.execution_id, report.job_id, returned=True, reason=report.reason, log=report.log)
+                )
             else:
                 unbegun.append((held.execution_id, report.job_id))
         return found, unbegun

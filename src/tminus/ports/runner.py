@@ -70,6 +70,8 @@ class Returned:
     reason: str
     started: bool
     """False only when the function was certainly not called; a `one_way` step may then be delivered again."""
+    log: str = ""
+    """The last words of the process that ran it, such as the place of a crash."""
 
 
 Report = Answer | Returned

@@ -22,6 +22,7 @@ class WorkError:
     is_throttled: bool = False
     retryable: bool | None = None
     retry_after_s: float | None = None
+    log: str | None = None
 
 
 @dataclass(slots=True)
@@ -61,6 +62,7 @@ class JobLost:
     dead: bool = False
     returned: bool = False
     reason: str = ""
+    log: str = ""
 
 
 @dataclass(slots=True)

@@ -43,7 +43,7 @@ def on_lost(view: View, event: JobLost) -> None:
     _end_job(view, row)
     times = f" in {job.delivery} deliveries" if job.delivery > 1 else ""
     message = f"no result came back for {event.job_id}{times}{f': {event.reason}' if event.reason else ''}"
-    error = WorkError(message, "lost", retryable=False if row.is_one_way else None)
+    error = WorkError(message, "lost", retryable=False if row.is_one_way else None, log=event.log or None)
     step.attempt_failed(view, view.whole(subject), lane, row, error, None, "lost", job=event.job_id)
 
 

@@ -129,7 +129,7 @@ def note_attempt(
             None if error is None else error.message,
             None if error is None else error.type,
             None if event is None else event.duration_ms,
-            None if event is None else event.log,
+            event.log if event is not None else None if error is None else error.log,
         )
     )
 

@@ -136,12 +136,12 @@ class Ledger:
             if row is not None:
                 (self._apart if job_id in self._suspects else self._waiting).appendleft(row)
 
-    def lost(self, child: Child, reason: str) -> None:
+    def lost(self, child: Child, reason: str, last_words: str = "") -> None:
         """Report the jobs that were with a child as returned; they may have run."""
         self._suspects.present(child.jobs)
         for job_id in child.jobs:
             self._held.discard(job_id)
-            self._report(Returned(job_id, reason, started=True))
+            self._report(Returned(job_id, reason, started=True, log=last_words))
         child.jobs.clear()
 
     def turn_out(self, reason: str) -> None:

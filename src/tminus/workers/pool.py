@@ -223,7 +223,7 @@ class PythonPool:
         said = how if reason == SILENT and how != ENDED_BY_POOL else f"{reason}: {how}"
         reason = f"{said}{_while_it_ran(child)}"
         self._seats.died(child, self._clock(), reason)
-        self._ledger.lost(child, reason)
+        self._ledger.lost(child, reason, child.last_words())
 
     def _dismiss(self, child: Child) -> None:
         self._switchboard.dismiss(child)

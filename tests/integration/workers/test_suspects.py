@@ -95,6 +95,18 @@ def test_a_death_names_what_ran(tmp_path: Path) -> None:
         assert (pool.health().last_death or "").startswith(reasons.pop())
 
 
+def test_a_crash_says_where_it_was(tmp_path: Path) -> None:
+    with pool_of(tmp_path, FUNCTIONS + "\n@function\ndef segfault(): __import__('ctypes').string_at(0)\n") as pool:
+        pool.submit([call("segfault")])
+        reports: list[object] = []
+        while not reports:
+            reports += pool.poll(0.05)
+        (report,) = reports
+        assert isinstance(report, Returned)
+        assert "Segmentation fault" in report.log
+        assert "in segfault" in report.log
+
+
 def test_what_was_forgotten_is_suspected_no_more() -> None:
     suspects = Suspects(32)
     suspects.present(["first"])

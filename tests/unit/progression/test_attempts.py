@@ -248,6 +248,14 @@ def test_after_the_tenth_delivery_a_job_is_lost() -> None:
     assert world.member_status("ann") == "failed"
 
 
+def test_a_lost_job_says_how_its_process_ended_and_keeps_its_last_words() -> None:
+    world = play(one(one_way=True), a=silent())
+    event = ev.JobLost(1, "step-1", returned=True, reason="the process exited with code 3", log="Fatal: line 7")
+    world.round([event])
+    ((message, log),) = world.rows("SELECT error_message, log FROM attempts")
+    assert (message, log) == ("no result came back for step-1: the process exited with code 3", "Fatal: line 7")
+
+
 def test_a_lost_job_may_be_retried() -> None:
     world = play(one(retry=policy(max_retries=1)), a=silent())
     world.pass_time(HOUR)
