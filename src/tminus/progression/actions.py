@@ -137,10 +137,18 @@ def refuse_rollback(view: View, subject: Subject, to_phase: str | None) -> str:
     sent = sent_after(view, subject, to_phase)
     if any(row.is_one_way for _, row in sent):
         return "a one_way step has been sent: there is no way back across it"
-    if not sent:
-        after = "" if to_phase is None else f" after {to_phase}"
-        return f"nothing has been sent{after} that could be undone"
-    return "" if undoing(view, subject, sent)[1] else "none of the steps that were sent names an on_failure"
+    return "" if undoing(view, subject, sent)[1] else _nothing_to_undo(view, subject, to_phase, sent)
+
+
+def _nothing_to_undo(view: View, subject: Subject, to_phase: str | None, left: list[tuple[Lane, Execution]]) -> str:
+    """Say why there is nothing to undo: it is undone, it names no way back, or it was never sent."""
+    after = "" if to_phase is None else f" after {to_phase}"
+    rows = [row for lane in lanes_after(subject, to_phase) for row in view.steps_of(lane) if row.dispatched_at]
+    if len(rows) > len(left):
+        return f"what was sent{after} is undone"
+    if rows:
+        return "none of the steps that were sent names an on_failure"
+    return f"nothing has been sent{after} that could be undone"
 
 
 def refuse_pause(batch: Batch, subject: Subject | None) -> str:

@@ -30,11 +30,16 @@ def own_t0(member: Member) -> Instant | None:
 
 def due(view: View, subject: Subject, lane: Lane) -> Instant | None:
     """Return when a phase lane is due by its member's own T-0, None where nothing is left to wait for."""
+    return due_in(view, subject, lane.runbook_version, lane.sequence)
+
+
+def due_in(view: View, subject: Subject, version: int, phase: str) -> Instant | None:
+    """Return when a phase is due for a member with a T-0 of its own, None where that is over or there is none."""
     t0 = None if subject.member is None else own_t0(subject.member)
     if t0 is None:
         return None
-    runbook = view.runbook(subject.batch, lane.runbook_version)
-    at = runbook.phases_by_name[lane.sequence].offset.due_at(t0, runbook.timezone)
+    runbook = view.runbook(subject.batch, version)
+    at = runbook.phases_by_name[phase].offset.due_at(t0, runbook.timezone)
     return at if at > view.now else None
 
 

@@ -71,6 +71,11 @@ def of_hold(hold: Hold) -> Reason:
     return Reason(code, hold_sentence(hold), hold.expires_at if code == "gate" else None, hold.id)
 
 
+def of_own_time(view: View, at: Instant) -> Reason:
+    """Say that a member's own T-0 has not come."""
+    return Reason("due", f"waits for its own T-0: due at {clock(at, view.now)}", at)
+
+
 def _ended(view: View, lane: Lane) -> Reason:
     at = "" if lane.closed_at is None else f" at {clock(lane.closed_at, view.now)}"
     why = f": {lane.cancelled_by}" if lane.cancelled_by else ""
@@ -89,7 +94,7 @@ def _waiting(view: View, subject: Subject, lane: Lane) -> Reason:
     if kind == "hold":
         return of_hold(view.holds[int(rest)])
     if kind == "due":
-        return Reason("due", f"waits for its own T-0: due at {clock(Instant(rest), view.now)}", Instant(rest))
+        return of_own_time(view, Instant(rest))
     if kind in {"init", "ring"}:
         return _for_init(view, subject, lane) if kind == "init" else _for_ring(view, subject, lane)
     if kind in {"member", "batch"}:

@@ -200,6 +200,10 @@ def test_a_paused_member_says_so_before_its_phase_is_due(terminal: Terminal) -> 
     terminal.well("pause", ANNA, "--reason", "the boss travels")
     out = terminal.well("why", ANNA).out
     assert "  waits    held: pause by anna - the boss travels\n" in out
+    terminal.well("pause", "--all", "--reason", "storm")
+    terminal.well("resume", ANNA, *WHY)
+    terminal.well("batch", "reschedule", "1", "--at", datetime.now(UTC).isoformat(timespec="seconds"), *WHY)
+    assert terminal.well("why", ANNA).out.count("storm") == 1
 
 
 def test_a_gate_that_was_rejected_is_offered_for_reopening(terminal: Terminal) -> None:
@@ -221,6 +225,8 @@ def test_a_member_is_given_a_t0_of_its_own(terminal: Terminal) -> None:
     pinned = terminal.well("member", "get", ANNA, "-o", "json").fields()["pinned"]
     assert pinned == {"_t0": "2030-01-03T22:00:00.000Z"}
     assert terminal.well("member", "set-time", "--where", "dept=Sales", *later, *WHY).out.startswith("2 given")
+    assert "prepare: waits for its own T-0: due at " in terminal.well("why", ANNA).out
+    assert "own T-0" not in terminal.well("why", CLEO).out
     ran = terminal.run("member", "set-time", ANNA, "--at", "2029-01-01", *WHY)
     assert (ran.code, "before the batch's T-0" in ran.err) == (6, True)
     assert terminal.run("member", "set-time", ANNA, *WHY).code == 2

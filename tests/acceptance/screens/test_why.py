@@ -51,7 +51,8 @@ def test_a_failure_is_told_from_its_cause_to_the_command_that_mends_it() -> None
         "           is in its unless",
         "  tried    1. Tue 6 Jan 01:00 failed at worker-1: 409 address already in use",
         "  undone   undo ✓ clear  ✓ notify  state: clean; a retry starts at cutover/primary",
-        "  you can  retry from cutover/primary, skip, mark-done, rollback, member data, pause",
+        "  you can  retry from cutover/primary, skip, mark-done, member data, pause",
+        "  not now  rollback: what was sent is undone",
         "  not now  member remove, member set-time: membership is frozen",
     ]
     assert whys.next_command(found) == ["tminus", "retry", upn(104), "--reason", "…"]

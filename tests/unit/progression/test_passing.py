@@ -297,7 +297,7 @@ def test_what_was_undone_already_is_not_undone_again() -> None:
     assert roll_back(world) == "done"
     world.run()
     assert calls(world) == "a b un_b un_a"
-    assert roll_back(world) == "nothing has been sent that could be undone"
+    assert roll_back(world) == "what was sent is undone"
 
 
 def test_what_was_sent_again_after_it_was_undone_is_undone_again() -> None:

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from tminus.domain.status import LANE_OPEN, PHASE_OPEN
 from tminus.progression import events as ev
+from tminus.progression import own_time
 from tminus.progression.actions import batch_actions, member_actions
 from tminus.progression.commands.holding import ended, involved, refuse_answer
 from tminus.progression.holds import blocking, strength
 from tminus.progression.lanes import current_step
 from tminus.progression.phrases import hold_sentence
-from tminus.progression.reasons import batch_reason, of_hold, phase_reason, reason
+from tminus.progression.reasons import batch_reason, of_hold, of_own_time, phase_reason, reason
 from tminus.store.insights import batches, causes, failures, holds, workers
 from tminus.store.loading import load
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
     from tminus.db.connection import Tx
-    from tminus.domain.rows import Batch, Lane
+    from tminus.domain.rows import Batch, Lane, PhaseRow
     from tminus.progression.actions import Action
     from tminus.progression.reasons import Reason
     from tminus.progression.view import Subject, View
@@ -54,7 +55,7 @@ def member(tx: Tx, context: Context, member_id: int) -> Record:
         passed = {lane.phase_id for lane in subject.lanes}
         waits = _phases(view, subject, passed)[:1] or [_of_batch(view, subject)]
         hold = blocking(view, subject.batch, member_id, None, starting=True)
-        if hold is not None:
+        if hold is not None and hold.id not in {wait["hold_id"] for wait in waits}:
             waits = [_wait("member", row.member_key, row.status, of_hold(hold)), *waits]
     return {
         "kind": "member",
@@ -208,7 +209,13 @@ def _phases(view: View, subject: Subject, passed: Collection[int | None] = ()) -
     """Say what the open phases wait for, but for those that the subject has come through already."""
     phases = [one for one in view.phases_of(subject.batch) if one.status in PHASE_OPEN and one.id not in passed]
     phases.sort(key=lambda phase: (phase.due_at or "9", phase.phase_index))
-    return [_wait("phase", phase.phase_name, phase.status, phase_reason(view, phase)) for phase in phases]
+    return [_wait("phase", phase.phase_name, phase.status, _of_phase(view, subject, phase)) for phase in phases]
+
+
+def _of_phase(view: View, subject: Subject, phase: PhaseRow) -> Reason:
+    """Say what a phase waits for; for a member with a T-0 of its own until then it is that."""
+    own = own_time.due_in(view, subject, phase.runbook_version, phase.phase_name)
+    return phase_reason(view, phase) if own is None else of_own_time(view, own)
 
 
 def _wait(kind: str, sequence: str, status: str, why: Reason) -> Record:
