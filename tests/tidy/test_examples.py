@@ -20,7 +20,7 @@ EXAMPLES = [
     for number, block in enumerate(BLOCK.findall(page.read_text(encoding="utf-8")), start=1)
 ]
 
-CAPTURE = re.compile(r"^\$ \S+ -m tminus\.runbook mailbox\.yaml\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+CAPTURE = re.compile(r"^\$ tminus validate mailbox\.yaml\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SLIPS = {
     "timezone: Europe/Berlin": "time_zone: Europe/Berlin",
     "offset: T-5d": "offset: T-5days",
