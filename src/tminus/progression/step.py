@@ -219,6 +219,8 @@ def on_ready(view: View, event: ExecutionReady) -> None:
 
 
 def _still_going(view: View, lane: Lane, row: Execution, event: ResultArrived) -> None:
+    # How far the work is, for people: what comes after it takes its place.
+    view.decision.results[row.id] = event.result_json
     if row.status == "dispatched":
         warning = None
         if not row.is_poll_step:
@@ -228,8 +230,6 @@ def _still_going(view: View, lane: Lane, row: Execution, event: ResultArrived) -
             warning = f'"{row.step_name}" has no "poll": asked every 5 min'
         row.poll_started_at = view.now
         view.move_execution(row, "polling", "complete: false", lane.member_id, warning)
-    # How far the work is, for people: what comes after it takes its place.
-    view.decision.results[row.id] = event.result_json
     row.last_polled_at = view.now
     plan_poll(view, row)
 
