@@ -14,7 +14,7 @@ from tminus.cli.kept_plans import PlanName
 from tminus.cli.options import Actor, Db, DryRun, Format, Remark
 from tminus.cli.progress import Progress
 from tminus.cli.session import acting, opened, trying
-from tminus.cli.whys import same_database, typed
+from tminus.cli.whys import typed
 from tminus.domain.errors import TminusError
 from tminus.domain.instant import Instant
 from tminus.progression.outlook.stages import stages_of
@@ -127,7 +127,7 @@ def _tell(
     if not done.already and first is not None:
         telling.write(telling.visible(_begins(book, first.t0, at)))
     if not dry_run:
-        telling.suggest(typed([*_next(done), *same_database(db)]), shape)
+        telling.suggest(typed(_next(done)), shape, db=db)
     return Exit.DONE
 
 

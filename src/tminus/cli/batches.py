@@ -41,7 +41,7 @@ def get_batch(batch: BatchId, *, shape: Format = "table", db: Db = None) -> int:
         found = wanted(tx, batches.one, batch, "batch")
     output.one(found, shape)
     if found["status"] not in {"completed", "cancelled"}:
-        telling.suggest(f"tminus why batch {batch}", shape)
+        telling.suggest(f"tminus why batch {batch}", shape, db=db)
     return Exit.DONE
 
 

@@ -64,7 +64,7 @@ def diff(
                 for side, one in (("old", old), ("new", new))}  # fmt: skip
         output.one({**ends, "changes": rows}, shape, name="changes")
     elif shape in {"table", "wide"}:
-        _tell(old, new, [one.words for one in changes])
+        _tell(old, new, [one.words for one in changes], db)
     else:
         listed = [{"place": one.place.removesuffix(":"), "key": one.key, "kind": one.kind, "text": one.words}
                   for one in changes]  # fmt: skip
@@ -72,7 +72,7 @@ def diff(
     return Exit.CHANGES if changes and detailed else Exit.DONE
 
 
-def _tell(old: Named, new: Named, lines: list[str]) -> None:
+def _tell(old: Named, new: Named, lines: list[str], db: str | None) -> None:
     telling.write(f"{old.label} -> {new.label}")
     for line in lines:
         telling.write(f"  {line}")
@@ -80,7 +80,7 @@ def _tell(old: Named, new: Named, lines: list[str]) -> None:
         same = old.text == new.text
         telling.write(f"  {'nothing differs' if same else 'the same runbook; only layout or comments differ'}")
     elif new.version is None:
-        telling.suggest(f"tminus runbook impact {new.label}")
+        telling.suggest(f"tminus runbook impact {new.label}", db=db)
 
 
 def _pair(words: list[str], runbook: str | None, db: str | None) -> tuple[Named, Named]:

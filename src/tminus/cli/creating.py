@@ -67,7 +67,7 @@ def create(
         begins = f"T-0 {t0}" if t0 else "no T-0: it waits to be advanced"
         telling.write(f"{word}: {words} of {runbook}, {begins}")
         _tell_left_out(made.left_out)
-        telling.suggest(f"tminus why batch {made.batch_id}" if t0 else f"tminus batch advance {made.batch_id}")
+        telling.suggest(f"tminus why batch {made.batch_id}" if t0 else f"tminus batch advance {made.batch_id}", db=db)
     else:
         output.one(result, shape)
     return Exit.SOME_FAILED if made.left_out else Exit.DONE

@@ -39,16 +39,15 @@ def why(
             telling.write(line)
         wanted_next = whys.next_command(found)
         if wanted_next is not None:
-            telling.suggest(whys.typed([*wanted_next, *_same(found, batch, db, wanted_next)]))
+            telling.suggest(whys.typed([*wanted_next, *_same(found, batch, wanted_next)]), db=db)
     else:
         output.one(found, shape)
     return Exit.DONE
 
 
-def _same(found: Record, batch: int | None, db: str | None, words: list[str]) -> list[str]:
-    """Repeat the options without which the next command would mean something else."""
-    again = ["--batch", str(batch)] if batch is not None and str(found.get("member_key")) in words else []
-    return [*again, *whys.same_database(db)]
+def _same(found: Record, batch: int | None, words: list[str]) -> list[str]:
+    """Repeat the option without which the next command would mean another batch."""
+    return ["--batch", str(batch)] if batch is not None and str(found.get("member_key")) in words else []
 
 
 def _meant(store: Store, words: list[str]) -> tuple[str, str]:

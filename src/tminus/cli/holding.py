@@ -59,7 +59,7 @@ def pause(
         results = doing.asked(store, wishes, dry_run=dry_run)
     code = doing.report(results, shape, did="paused", dry_run=dry_run)
     if code == Exit.DONE and not dry_run:
-        telling.suggest("tminus status", shape)
+        telling.suggest("tminus status", shape, db=db)
     return code
 
 

@@ -12,7 +12,7 @@ from tminus.cli.exits import Exit
 from tminus.cli.options import Db, Format
 from tminus.cli.planning import pages, show_whole
 from tminus.cli.session import opened
-from tminus.cli.whys import same_database, typed
+from tminus.cli.whys import typed
 from tminus.db.connection import Tx
 from tminus.domain.errors import TminusError
 from tminus.domain.instant import Instant
@@ -66,7 +66,7 @@ def show(
     }
     show_whole(outlook_of(kept.plan, book), shape, head)
     words = ["tminus", "apply", kept.name] if state == "valid" else ["tminus", "plan", "list"]
-    telling.suggest(typed([*words, *same_database(db)]), shape)
+    telling.suggest(typed(words), shape, db=db)
     return Exit.DONE
 
 

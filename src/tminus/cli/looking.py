@@ -27,7 +27,7 @@ def status(*, shape: Format = "table", db: Db = None) -> int:
     if shape not in {"table", "wide"}:
         output.one(found, shape, name="now")
         return Exit.DONE
-    again = whys.same_database(db)
+    again = telling.same_database(db)
     at = str(found["now"])
     telling.write(f"as of {wall(Instant(at), 'UTC')}:{at[17:19]} UTC")
     coloured = output.colour_wanted(sys.stdout)
@@ -35,7 +35,7 @@ def status(*, shape: Format = "table", db: Db = None) -> int:
     behind = f" {whys.typed(again)}" if again else ""
     for line in screenful.lines(found, again=behind, plain=signs.is_plain(sys.stdout)):
         telling.write(_painted(line, width, coloured=coloured))
-    telling.suggest(whys.typed([*_next(found), *again]), shape)
+    telling.suggest(whys.typed(_next(found)), shape, db=db)
     return Exit.DONE
 
 
@@ -75,5 +75,5 @@ def find(
         raise TminusError("E404", "there is no such member", place=key, hint=hint)
     columns = ("batch_id", "runbook_name", "generation", "status", "failed_step", "error_message", "moved_to")
     output.rows([found], shape, columns=columns)
-    telling.suggest(whys.typed(["tminus", "why", key, *whys.same_database(db)]), shape)
+    telling.suggest(whys.typed(["tminus", "why", key]), shape, db=db)
     return Exit.DONE

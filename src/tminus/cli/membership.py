@@ -30,7 +30,7 @@ def get_member(
         number = int(key) if key.isascii() and key.isdecimal() and not members.by_key(tx, key) else None
         found = wanted(tx, members.one, number or members.meant(tx, key, batch), "member")
     output.one(found, shape, name="member_key")
-    telling.suggest(f"tminus why {key}", shape)
+    telling.suggest(f"tminus why {key}", shape, db=db)
     return Exit.DONE
 
 

@@ -15,7 +15,7 @@ from tminus.cli.gathering import Wanted, gather
 from tminus.cli.options import Actor, Db, Format
 from tminus.cli.progress import Progress
 from tminus.cli.session import acting, opened, pairs
-from tminus.cli.whys import same_database, typed
+from tminus.cli.whys import typed
 from tminus.cli.worker_options import Functions
 from tminus.domain.errors import TminusError
 from tminus.progression.outlook import records
@@ -71,16 +71,16 @@ def plan(
     if shape in {"table", "wide"}:
         if name is not None:
             telling.write(f"Saved as {telling.visible(name)} (valid 7 days).")
-        telling.suggest(_following(wanted, name, db) if found.has_changes else "tminus status")
+        telling.suggest(_following(wanted, name) if found.has_changes else "tminus status", db=None if no_save else db)
     elif name is not None and shape not in {"json", "yaml", "name"}:
         telling.say(f"saved as {name}")
     return Exit.CHANGES if detailed and found.has_changes else Exit.DONE
 
 
-def _following(wanted: Wanted, name: str | None, db: str | None) -> str:
+def _following(wanted: Wanted, name: str | None) -> str:
     """Name the command that goes on: the rehearsal of the plan, or of what it was made from where it was not kept."""
     if name is not None:
-        return typed(["tminus", "rehearse", name, *same_database(db)])
+        return typed(["tminus", "rehearse", name])
     words = ["tminus", "rehearse", wanted.what]
     words += ["--members", str(wanted.members)] if wanted.members is not None else []
     words += ["--at", wanted.at] if wanted.at is not None else []

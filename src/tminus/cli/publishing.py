@@ -55,7 +55,7 @@ def publish(
     if shape in {"table", "wide"}:
         word = "would be published" if dry_run else "published"
         telling.write(f"{book.name} v{number} {word}{', its source is asked' if is_asked else ''}")
-        telling.suggest(_next(book, is_asked=is_asked))
+        telling.suggest(_next(book, is_asked=is_asked), db=db)
     else:
         made = {"name": book.name, "version": number, "automation_enabled": is_asked, "dry_run": dry_run}
         output.one(made, shape, name="name")

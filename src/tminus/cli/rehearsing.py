@@ -16,7 +16,7 @@ from tminus.cli.playing import Staged, Wanted, play_of, stage, t0s
 from tminus.cli.progress import Progress
 from tminus.cli.rehearsed import Rehearsed, finish, history_of, tell
 from tminus.cli.session import opened, pairs
-from tminus.cli.whys import same_database, typed
+from tminus.cli.whys import typed
 from tminus.domain.errors import TminusError
 from tminus.domain.instant import Instant, between_s
 from tminus.runbook.case import Case, parse_case
@@ -97,7 +97,7 @@ def rehearse(
     if shape in {"table", "wide"}:
         tell(done, staged, spent_s)
         if plan is not None:
-            telling.suggest(typed(["tminus", "apply", what, *same_database(db)]))
+            telling.suggest(typed(["tminus", "apply", what]), db=db)
     else:
         output.one(done.record, shape, name="runbook_name")
     staged.store.database.close()

@@ -68,7 +68,7 @@ def up(
     said = "nothing is left to do now" if idle else "stopped"
     if shape in {"table", "wide"}:
         telling.say(f"{said}: {summary['message']}")
-        telling.suggest(command)
+        telling.suggest(command, db=db)
     else:
         output.one({"idle": idle, "exit_code": code, **summary}, shape, name="exit_code")
     return code

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
+import shlex
 import shutil
 import sys
 import textwrap
@@ -60,10 +62,15 @@ def say(text: str) -> None:
         sys.stderr.write(f"{visible(text)}\n")
 
 
-def suggest(command: str, shape: str = "table") -> None:
-    """Name one command that is probably wanted next; a script is not told."""
+def suggest(command: str, shape: str = "table", *, db: str | None = None) -> None:
+    """Name one command that is probably wanted next, on the database that was named; a script is not told."""
     if shape in _NOISY:
-        say(f"Try:   {typed(command)}")
+        say(f"Try:   {typed(command)}{''.join(f' {shlex.quote(word)}' for word in same_database(db))}")
+
+
+def same_database(db: str | None) -> list[str]:
+    """Return the option without which the next command would look elsewhere, where one was given."""
+    return ["--db", db] if db is not None and db != os.environ.get("TMINUS_DB") else []
 
 
 def typed(command: str) -> str:

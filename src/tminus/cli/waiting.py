@@ -28,7 +28,7 @@ def list_gates(*, batch: InBatch = None, closed: Closed = False, shape: Format =
     shut = next((one for one in found if one["state"] in {"rejected", "expired"}), None)
     if asking is not None or shut is not None:
         command = f"approve {asking['id']}" if asking else f"gate reopen {shut['id'] if shut else ''}"
-        telling.suggest(f"tminus {command} --reason TEXT", shape)
+        telling.suggest(f"tminus {command} --reason TEXT", shape, db=db)
     return Exit.DONE
 
 

@@ -44,7 +44,7 @@ def watch(
 
             code = live(store, batch, until, acting(actor).actor)
             wanted_next = ["tminus", "status"] if batch is None else ["tminus", "why", "batch", str(batch)]
-            telling.suggest(whys.typed([*wanted_next, *whys.same_database(db)]))
+            telling.suggest(whys.typed(wanted_next), db=db)
             return code
         return _lines(store, batch, after, until)
 

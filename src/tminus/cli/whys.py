@@ -5,7 +5,6 @@ A pure function from the record that `-o json` prints to text, so that the comma
 
 from __future__ import annotations
 
-import os
 import shlex
 import textwrap
 from typing import TYPE_CHECKING, Final, cast
@@ -323,11 +322,6 @@ def answer_to(hold: Record) -> list[str]:
     if kind == "gate":
         return ["tminus", *(["approve"] if hold["state"] == "waiting" else ["gate", "reopen"]), number, *_REASON]
     return ["tminus", "hold", "refuse" if kind in {"leavers", "vanished", "move"} else "lift", number, *_REASON]
-
-
-def same_database(db: str | None) -> list[str]:
-    """Return the option without which the next command would look elsewhere, where one was given."""
-    return ["--db", db] if db is not None and db != os.environ.get("TMINUS_DB") else []
 
 
 def typed(words: Iterable[str]) -> str:
