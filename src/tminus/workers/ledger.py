@@ -127,7 +127,7 @@ class Ledger:
                 held.discard(job_id)
                 if self._suspects:
                     self._suspects.clear(job_id)
-        child.pace.note(len(rows), now_s)
+        child.pace.note(len(rows), now_s, sum(row[5] for row in rows))
 
     def given_back(self, child: Child, job_ids: Sequence[str]) -> None:
         """Put jobs that a child has not begun back to the front of the queue."""

@@ -66,6 +66,14 @@ def test_the_pace_of_the_last_moment_decides() -> None:
     assert pace.ahead(102.0) == AHEAD_MAX
 
 
+def test_calls_that_take_a_while_have_less_sent_ahead_of_others() -> None:
+    quick, slow = Pace(0.0), Pace(0.0)
+    quick.note(100, 0.0, 100.0)
+    slow.note(100, 0.0, 5_000.0)
+    assert quick.ahead(0.0) == 100
+    assert slow.ahead(0.0) == 20
+
+
 def test_slow_answers_send_hardly_anything_ahead() -> None:
     pace = Pace(0.0)
     for second in range(60):
