@@ -37,7 +37,10 @@ class Kill(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """One defence taken out: which, and the text that stands in its place. `kill` says where to look first."""
+    """One defence taken out: which, and the text that stands in its place. `kill` says where to look first.
+
+    `test` names the test that kills one which no simulation is known to kill.
+    """
 
     name: str
     file: str
@@ -45,12 +48,13 @@ class Mutant:
     old: str
     new: str
     kill: str = "seeds"
+    test: str = ""
 
 
-def read() -> list[Mutant]:
-    """Read all mutants."""
+def read(kinds: Sequence[str] = KINDS) -> list[Mutant]:
+    """Read the mutants of these kinds."""
     found: list[Mutant] = []
-    for kind in KINDS:
+    for kind in kinds:
         table = cast("dict[str, list[dict[str, str]]]", tomllib.loads((HERE / f"{kind}.toml").read_text("utf-8")))
         found += [Mutant(**one) for one in table["mutant"]]
     return found
@@ -69,12 +73,11 @@ def fits(mutant: Mutant, sources: Path = SOURCES) -> bool:
 def hunt(mutant: Mutant | None, asked: Mapping[str, object], limit_s: float, sources: Path = SOURCES) -> list[Kill]:
     """Run what is asked for over a copy of the sources with one mutant in it (none: as they are)."""
     with tempfile.TemporaryDirectory(prefix="tminus-mutant-") as folder:
-        copy = Path(folder) / "src"
-        shutil.copytree(sources, copy)
-        if mutant is not None:
-            path = copy / "tminus" / mutant.file
-            path.write_text(path.read_text("utf-8").replace(mutant.old, mutant.new), "utf-8")
-        environment = {**os.environ, "PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}
+        environment = {
+            **os.environ,
+            "PYTHONPATH": str(_changed(mutant, folder, sources)),
+            "PYTHONDONTWRITEBYTECODE": "1",
+        }
         command = [sys.executable, str(HERE / "hunt.py"), json.dumps(asked)]
         try:
             done = subprocess.run(
@@ -86,6 +89,33 @@ def hunt(mutant: Mutant | None, asked: Mapping[str, object], limit_s: float, sou
         last = done.stderr.strip().splitlines()[-1]
         return [Kill(seed=0, crash=[], promise="error", message=last)]
     return cast("list[Kill]", json.loads(done.stdout))
+
+
+def passes(mutant: Mutant, limit_s: float, sources: Path = SOURCES) -> bool:
+    """Tell whether the test that is named for a mutant passes over a copy of the sources with it."""
+    with tempfile.TemporaryDirectory(prefix="tminus-mutant-") as folder:
+        environment = {
+            **os.environ,
+            "PYTHONPATH": str(_changed(mutant, folder, sources)),
+            "PYTHONDONTWRITEBYTECODE": "1",
+        }
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n0", mutant.test]
+        done = subprocess.run(
+            command, env=environment, cwd=HERE.parents[1], capture_output=True, timeout=limit_s, check=False
+        )
+    if done.returncode > 1:
+        raise AssertionError(f"{mutant.test} cannot be run: {done.stdout.decode()[-500:]}")
+    return done.returncode == 0
+
+
+def _changed(mutant: Mutant | None, folder: str, sources: Path) -> Path:
+    """Copy the sources into a folder, with one mutant in them (none: as they are)."""
+    copy = Path(folder) / "src"
+    shutil.copytree(sources, copy)
+    if mutant is not None:
+        path = copy / "tminus" / mutant.file
+        path.write_text(path.read_text("utf-8").replace(mutant.old, mutant.new), "utf-8")
+    return copy
 
 
 def replay(mutant: Mutant, kills: Sequence[Kill], limit_s: float, sources: Path = SOURCES) -> list[Kill]:

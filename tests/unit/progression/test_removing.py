@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tminus.progression import events as ev
-from tminus.testing.world import World, fails, ok
+from tminus.testing.world import World, fails, ok, silent
 
 if TYPE_CHECKING:
     from tminus.progression.decision import Reply
@@ -102,3 +102,18 @@ def test_what_is_undone_has_answered_and_left_nothing() -> None:
     made.publish(BOOK.replace("name: care", "name: later"))
     made.run()
     assert made.phase_status("later", version=2) == "pending"
+
+
+def test_what_cleans_up_runs_one_lane_at_a_time_also_where_the_later_kind_is_under_way() -> None:
+    made = World(behaviours={"F-a": fails(), "F-tell": silent()})
+    made.publish(f"{BOOK}on_member_failed:\n  - {{name: tell, worker_id: w, function: F-tell}}\n")
+    made.batch("wave", ["anna"])
+    made.run()
+    assert made.called()[-1] == "F-tell"
+    remove(made, "anna")
+    made.run()
+    assert made.called()[-1] == "F-tell"
+    assert made.value("SELECT reason FROM lanes WHERE kind = 'removal'") == "order:member_failed"
+    made.round([made.result(made.held[0], ok()(made.held[0]))])
+    made.run()
+    assert made.called()[-1] == "F-clean"
