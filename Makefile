@@ -6,7 +6,7 @@
 #   make demo       a whole wave in seconds, nothing real is touched
 #   make simulate   SEEDS=500 BASE=1: that many whole histories with faults, from that seed on
 #   make bench      the speed of the whole program on this machine: steps, latency, idling, restart (three minutes)
-#   make bench-store, bench-rehearsal, bench-discovery, bench-csv, bench-workers
+#   make bench-store, bench-rehearsal, bench-discovery, bench-csv, bench-workers, bench-beside
 #                   that of one part; the last line of each is one JSON object
 #   make bench-smoke  all of them in a small size, to see that they run
 #   make docs       write the generated pages anew: states, commands, codes, settings
@@ -31,7 +31,7 @@ LOCK := uv pip compile --quiet --universal --python-version 3.11 --generate-hash
 export UV_SYSTEM_CERTS := 1
 
 .PHONY: demo check format-check lint mypy pyright imports tidy test simulate bench bench-store bench-rehearsal bench-discovery \
-  bench-csv bench-workers bench-smoke docs format freeze lock clean
+  bench-csv bench-workers bench-beside bench-smoke docs format freeze lock clean
 
 check: format-check lint mypy pyright imports tidy
 
@@ -80,9 +80,12 @@ bench-csv: $(READY)
 bench-workers: $(READY)
 	@$(BIN)/python bench/workers.py
 
+bench-beside: $(READY)
+	@$(BIN)/python bench/beside.py
+
 bench-smoke: $(READY)
 	@set -e; for words in "engine --smoke" "store --smoke" "discovery --smoke" "rehearsal --members 40 --runs 1" \
-	  "csv_source --rows 500 --large 5000" "workers --seconds 0.1"; do \
+	  "csv_source --rows 500 --large 5000" "workers --seconds 0.1" "beside --smoke"; do \
 	  set -- $$words; name=$$1; shift; out=$$($(BIN)/python bench/$$name.py "$$@"); \
 	  echo "bench/$$name.py: $$(echo "$$out" | tail -n 1)"; done
 

@@ -148,12 +148,23 @@ def open_lane(  # noqa: PLR0913 - the parts of a lane that differ by kind.
     return lane
 
 
+def init_for(view: View, batch: Batch, version: int) -> Lane | None:
+    """Return the init that holds for a version: its own, else the one before, and a later one where that has failed."""
+    inits = sorted((ln for ln in view.subject(batch.id, None).lanes if ln.kind == "init"), key=_version)
+    found: Lane | None = None
+    for lane in inits:
+        if lane.runbook_version <= version or (found is not None and found.status == "failed"):
+            found = lane
+    return found
+
+
+def _version(lane: Lane) -> int:
+    return lane.runbook_version
+
+
 def init_succeeded(view: View, batch: Batch, version: int) -> bool:
-    """Tell whether the init that holds for this version has succeeded; one without its own inherits the one before."""
-    inits = [
-        lane for lane in view.subject(batch.id, None).lanes if lane.kind == "init" and lane.runbook_version <= version
-    ]
-    newest = max(inits, key=lambda lane: lane.runbook_version, default=None)
+    """Tell whether the init that holds for this version has succeeded."""
+    newest = init_for(view, batch, version)
     return newest is None or newest.status == "succeeded"
 
 

@@ -116,9 +116,7 @@ def _standing(batch: Batch) -> str:
 
 
 def _for_init(view: View, subject: Subject, lane: Lane) -> Reason:
-    own = view.subject(subject.batch.id, None).lanes
-    inits = [one for one in own if one.kind == "init" and one.runbook_version <= lane.runbook_version]
-    newest = max(inits, key=lambda one: one.runbook_version, default=None)
+    newest = lanes.init_for(view, subject.batch, lane.runbook_version)
     if newest is not None and newest.status == "failed":
         return Reason("init", f"init of version {newest.runbook_version} failed: it waits for its retry")
     version = lane.runbook_version if newest is None else newest.runbook_version

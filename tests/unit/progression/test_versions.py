@@ -167,6 +167,19 @@ def test_a_rerun_of_init_goes_before_the_new_lanes_and_the_old_ones_finish_meanw
     assert calls(world) == "old old old-two init old-two new new"
 
 
+def test_lanes_of_a_version_whose_init_failed_go_on_with_the_init_of_a_newer_one() -> None:
+    text = book(phase("prepare", step("work"), offset="T-1h"), phase("care", offset="T+1d"), init=[step("init")])
+    world = play(text, init=in_turn(ok(), fails(), ok()))
+    world.publish(text, rerun_init=True)
+    world.run()
+    assert calls(world) == "init work init"
+    assert open_holds(world) == ["rerun_init"]
+    world.publish(text, rerun_init=True, overdue="ignore")
+    world.run()
+    assert calls(world) == "init work init init work"
+    assert open_holds(world) == []
+
+
 def test_outputs_of_a_rerun_win_over_those_before() -> None:
     text = book(
         phase("prepare", step("use", params={"id": "{{Id}}"}), offset="T-1h"),

@@ -95,7 +95,8 @@ class Passage:
         self.by_deadline: set[int] = set()
         self.by_hand: set[int] = set()
         self.removed_at: list[Instant] = []
-        self._inits = [lane for lane in page.lanes.values() if lane.kind == "init"]
+        inits = [lane for lane in page.lanes.values() if lane.kind == "init"]
+        self._inits = sorted(inits, key=lambda lane: lane.runbook_version)
         self.final_failures: Counter[int] = Counter()
         self._born: dict[int, int] = {}
         self._predecessor: dict[int, int] = {}
@@ -252,12 +253,11 @@ class Passage:
             self._findings.add("P04", f"execution {row.id} was sent before init lane {init.id} had succeeded")
 
     def _init_of(self, lane: LaneSeen) -> LaneSeen | None:
-        """Return the init lane that holds for this lane's version: its own, or the one that it inherits."""
+        """Return the init lane that holds for this lane's version: its own, one before, a later where that failed."""
         found: LaneSeen | None = None
         for own in self._inits:
-            if own.runbook_version > lane.runbook_version:
-                continue
-            if found is None or own.runbook_version > found.runbook_version:
+            failed = found is not None and self.timeline.lanes.get(found.id) == "failed"
+            if own.runbook_version <= lane.runbook_version or failed:
                 found = own
         return found
 
