@@ -38,8 +38,6 @@ def on_joining(view: View, event: Joining) -> None:
     for phase in view.phases_of(batch):
         if phase.runbook_version == batch.runbook_version and has_opened(view, phase):
             catch_up(view, subject, phase)
-            # Where too many have failed already, the brake has somebody to hold again.
-            view.decision.settled_phases.add(phase.id)
     course.advance(view, subject)
 
 
@@ -60,6 +58,8 @@ def catch_up(view: View, subject: Subject, phase: PhaseRow) -> Lane | None:
             view.move_phase(phase, "pending", "a member catches up")
         view.move_phase(phase, "dispatched", "a member catches up")
         view.who = who
+    # Where too many have failed already, the brake has somebody to hold again.
+    view.decision.settled_phases.add(phase.id)
     runbook = view.runbook(subject.batch, phase.runbook_version)
     spec = runbook.phases_by_name[phase.phase_name]
     inherited = subject.member is not None and phase.phase_name in orjson.loads(subject.member.inherited_json)
@@ -165,5 +165,4 @@ def on_moving(view: View, event: Moving) -> None:
             current = phase.runbook_version == target.batch.runbook_version
             if target.batch.status == "active" and current and has_opened(view, phase):
                 catch_up(view, target, phase)
-                view.decision.settled_phases.add(phase.id)
         course.advance(view, target)

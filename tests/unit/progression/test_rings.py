@@ -192,6 +192,20 @@ def test_a_joiner_of_a_phase_in_which_too_many_have_failed_is_held_by_its_brake(
     assert len(world.calls) == 2
 
 
+def test_one_who_is_retried_meets_the_brake_of_a_phase_that_opened_meanwhile() -> None:
+    text = book(
+        phase("prepare", step("prepare"), offset="T-1h"),
+        phase("cutover", step("cutover"), brake="10%"),
+        phase("care", offset="T+1d"),
+    )
+    world = play(text, "ann", "bob", prepare=in_turn(fails(), ok()), cutover=fails())
+    assert open_holds(world) == []
+    assert retry(world, "ann") == "done"
+    world.run()
+    assert calls(world) == "prepare prepare cutover prepare"
+    assert open_holds(world) == ["brake"]
+
+
 def test_a_member_that_is_retried_does_not_count_as_failed_any_more() -> None:
     world = play(ringed([2, "100%"], brake="40%"), *TEN[:4], prepare=in_turn(fails(), ok()))
     assert open_holds(world) == ["brake"]
