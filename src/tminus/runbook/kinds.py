@@ -36,7 +36,7 @@ class Kind(Protocol[T_co]):
     @property
     def words(self) -> str:
         """Name the kind."""
-        raise NotImplementedError
+        ...
 
     def read(self, node: Node, what: str, report: Report) -> T_co | None:
         """Return the value, or report why there is none; `what` names it in messages."""

@@ -166,9 +166,13 @@ def _claim(findings: Findings, job: JobSeen, row: ExecutionSeen) -> None:
 def _alone(findings: Findings, page: Slice, lane: LaneSeen, job: JobSeen) -> None:
     """Check that what cleans up waits until no job of its subject drains, unless an operator forced it.
 
-    What was sent before the other job was given up goes on.
+    What was sent before the other job was given up goes on, and is asked about.
     """
-    if not lane.is_forced and any(job.created_at >= _given_up_at(page, other) for other in page.drains(lane)):
+    if (
+        not lane.is_forced
+        and not job.is_poll
+        and any(job.created_at >= _given_up_at(page, other) for other in page.drains(lane))
+    ):
         findings.add("P05", f"{lane.kind} job {job.message_id} is out while another job of its subject drains")
 
 

@@ -95,4 +95,8 @@ class Schedulers:
         # What is overdue and did not move waits for a human: looking again soon would find it again.
         if len(future) < len(times) and (self.late or not sim.calm):
             future.append(600.0)
+        if not future and sim.calm:
+            # Behind what waits for a human a lease may still run, for a day where the clock had jumped.
+            leases = sim.rows("SELECT lease_until FROM messages WHERE lease_until IS NOT NULL")
+            future += [s for (at,) in leases if (s := between_s(sim.clock(), Instant(str(at)))) > 0]
         return min(future, default=None)

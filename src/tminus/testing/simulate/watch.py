@@ -239,8 +239,8 @@ class Watch:
                 self._add("P08", f"{job.message_id} waits for a worker after its batch was ended")
 
     def _window_kept(self, after: Sight, rows: dict[int, Work]) -> None:
-        """Check the window; what a hold keeps from workers does not count, be it one of this very moment."""
-        held = list(after.holds.values())
+        """Check the window; what a hold keeps from workers does not count, nor what one has kept until this moment."""
+        held = [*after.holds.values(), *self.before.holds.values()]
         new = [job for job in after.jobs.values() if job.id not in self.before.jobs and job.claimed_by is None]
         if not new:
             return
